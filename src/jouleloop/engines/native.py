@@ -3,7 +3,7 @@
 from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import InputError
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.mapspace.space import build_mapspace
+from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.semantics import rules_of
@@ -12,6 +12,13 @@ from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.optimum.residual.optimise import search_residuals
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
+
+
+def mapspace_of(problem: Problem, target: Target) -> MapSpace:
+    """Return the mapspace that is searched; raise `InputError` where the constraints do not fit the layer."""
+    imperfect = target.constraints.factors == "imperfect"
+    rounds = not imperfect and rules_of(target.semantics).rounds_factors
+    return build_mapspace(problem, target.arch, target.constraints, imperfect=imperfect, rounds=rounds)
 
 
 class NativeEngine:
@@ -30,11 +37,9 @@ class NativeEngine:
 
         The search is exact and takes no random decision, so the seed changes nothing.
         """
-        imperfect = target.constraints.factors == "imperfect"
-        rounds = not imperfect and rules_of(target.semantics).rounds_factors
-        run = search_residuals if imperfect else search_mapspace
+        run = search_residuals if target.constraints.factors == "imperfect" else search_mapspace
         try:
-            space = build_mapspace(problem, target.arch, target.constraints, imperfect=imperfect, rounds=rounds)
+            space = mapspace_of(problem, target)
             watch = self._watched(problem, options)
             return run(
                 space,
@@ -43,6 +48,7 @@ class NativeEngine:
                 semantics=target.semantics,
                 budget=options.budget,
                 watch=watch,
+                most_cycles=options.most_cycles,
             )
         except InputError as error:
             reason = "; ".join(str(fault) for fault in error.faults)

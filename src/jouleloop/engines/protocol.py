@@ -39,9 +39,13 @@ class SearchOptions:
     seconds: float | None = None
     """Of wall clock, after which a search stops with what it has; None for a proof. What is found then varies."""
 
+    most_cycles: int | None = None
+    """What a mapping may take at most; None: all are compared. The native engine alone follows it."""
+
     def as_dict(self) -> dict[str, Any]:
         """Return what determines a result, as plain data; seconds do not, for where they end a search it says so."""
-        return {"objective": list(self.objective), "seed": self.seed, "budget": self.budget}
+        told = {"objective": list(self.objective), "seed": self.seed, "budget": self.budget}
+        return told if self.most_cycles is None else told | {"most_cycles": self.most_cycles}
 
 
 #: What is asked for where nothing is said: the least energy, with its proof.

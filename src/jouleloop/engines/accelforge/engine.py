@@ -42,9 +42,6 @@ class AccelforgeOptions:
 
     python: Path | None = None
     """Interpreter, or folder of its environment; None to look in the environment variable, then in this Python."""
-    even: bool = False
-    """Whether all data spaces of a level have their tiles between the same loops, as in Timeloop (accelforge's own
-    approximation of that: at most two places a level). Without it mappings may be uneven."""
     imperfect: bool = False
     """Whether factors need not divide; slower."""
     seconds: float = 600.0
@@ -59,16 +56,16 @@ class AccelforgeOptions:
     @property
     def label(self) -> str:
         """What of the options changes results."""
-        return f"{'even' if self.even else 'uneven'}, {'imperfect' if self.imperfect else 'perfect'} factors"
+        return f"uneven, {'imperfect' if self.imperfect else 'perfect'} factors"
 
 
 def options_from_environment(environment: EnvironmentMapping[str, str] | None = None) -> AccelforgeOptions:
-    """Return the options that ``JOULELOOP_ACCELFORGE_OPTIONS`` sets, such as ``even=yes,seconds=60``.
+    """Return the options that ``JOULELOOP_ACCELFORGE_OPTIONS`` sets, such as ``imperfect=yes,seconds=60``.
 
     Raises `InputError` where a name or value is none.
     """
     text = (os.environ if environment is None else environment).get(OPTIONS_VARIABLE, "")
-    known = {"even": ("no", "yes"), "imperfect": ("no", "yes"), "seconds": ()}
+    known = {"imperfect": ("no", "yes"), "seconds": ()}
     values: dict[str, Any] = {}
     faults: list[Fault] = []
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -197,6 +194,9 @@ class AccelforgeEngine:
         objective, faults = options.objective, []
         if objective != ("energy",):
             faults.append(Fault("accelforge is asked for energy alone", field="objective", value="+".join(objective)))
+        if options.most_cycles is not None:
+            fault = "accelforge's search cannot be limited in cycles"
+            faults.append(Fault(fault, field="most_cycles", value=options.most_cycles))
         if options.seed:
             faults.append(Fault("accelforge takes no random decisions", field="seed", value=options.seed, allowed="0"))
         if options.budget is not None:
@@ -207,6 +207,9 @@ class AccelforgeEngine:
             text = "accelforge is asked for perfect factors"
             allowed = f"perfect, or imperfect=yes in {OPTIONS_VARIABLE}"
             faults.append(Fault(text, field="factors", value="imperfect", allowed=allowed))
+        if target.constraints.space != "timeloop":
+            text = "accelforge searches a mapspace of its own"
+            faults.append(Fault(text, field="space", value=target.constraints.space, allowed="timeloop"))
         raise_all(faults, InputError)
         _check_semantics(target)
         label = self.programs.label
@@ -247,7 +250,7 @@ class AccelforgeEngine:
             parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f"jouleloop-accelforge-{action}-", dir=parent))
         try:
-            request = {"action": action, "even": self.options.even, "imperfect": self.options.imperfect}
+            request = {"action": action, "imperfect": self.options.imperfect}
             write_json(folder / "request.json", request)
             write_text(folder / "specification.yaml", translated.text)
             outcome = run_program(_command(python, str(folder)), folder, ProgramWatch(self.options.seconds))

@@ -19,7 +19,7 @@ _PRECISION = 1e-6
 
 
 @dataclass(frozen=True)
-class Loop:
+class ForgeLoop:
     """One loop over ``extent`` elements of its dimension, ``tile`` at a time; a temporal loop has no ``axis``."""
 
     dimension: str
@@ -35,10 +35,10 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Nest:
+class ForgeNest:
     """accelforge's mapping: all loops outermost first, and how many of them are outside each stored tile."""
 
-    loops: tuple[Loop, ...]
+    loops: tuple[ForgeLoop, ...]
     places: dict[tuple[int, str], int]
     """By level position and data space."""
 
@@ -55,13 +55,13 @@ class Nest:
         return " ".join(parts)
 
 
-def read_nest(problem: Problem, arch: Architecture, nodes: list[dict[str, Any]]) -> Nest:
+def read_nest(problem: Problem, arch: Architecture, nodes: list[dict[str, Any]]) -> ForgeNest:
     """Return the loop nest of an answer; raise `EngineError` where it is none of this problem and architecture."""
     names = {level_name(arch, position): position for position in range(len(arch.levels))}
     fanouts = {fanout_name(position): position for position in range(len(arch.levels))}
     by_variable = {rank_variable(d): d for d in dimensions(problem)}
     extent = {d: problem.bound[d] for d in by_variable.values()}
-    loops: list[Loop] = []
+    loops: list[ForgeLoop] = []
     places: dict[tuple[int, str], int] = {}
     try:
         for node in nodes:
@@ -71,7 +71,7 @@ def read_nest(problem: Problem, arch: Architecture, nodes: list[dict[str, Any]])
                 continue
             dimension, tile = by_variable[node["dimension"]], int(node["tile"])
             placed = (node["axis"], fanouts[node["level"]]) if node["kind"] == "spatial" else ()
-            loop = Loop(dimension, extent[dimension], tile, *placed)
+            loop = ForgeLoop(dimension, extent[dimension], tile, *placed)
             extent[dimension] = tile
             if loop.bound > 1:
                 loops.append(loop)
@@ -79,10 +79,10 @@ def read_nest(problem: Problem, arch: Architecture, nodes: list[dict[str, Any]])
         raise EngineError(Fault(f"accelforge answered with a mapping that cannot be read: {error!r}")) from error
     if any(value != 1 for value in extent.values()):
         raise EngineError(Fault("accelforge answered with a mapping that does not cover the layer", value=extent))
-    return Nest(tuple(loops), places)
+    return ForgeNest(tuple(loops), places)
 
 
-def as_mapping(problem: Problem, arch: Architecture, nest: Nest) -> Mapping | None:
+def as_mapping(problem: Problem, arch: Architecture, nest: ForgeNest) -> Mapping | None:
     """Return the same nest as a mapping with loops by level, or None where there is no such mapping.
 
     A stored tile may be moved past temporal loops that do not concern its data space: the tile is the same. A nest in
@@ -154,9 +154,9 @@ def _as_often_as_needed(problem: Problem, levels: list[LevelMapping]) -> Mapping
     return Mapping(tuple(reversed(found)), tuple(early))
 
 
-def _level(name: str, loops: tuple[Loop, ...], keep: frozenset[str]) -> LevelMapping | None:
+def _level(name: str, loops: tuple[ForgeLoop, ...], keep: frozenset[str]) -> LevelMapping | None:
     """Return the loops of one level, neighbours over one dimension joined; None where one dimension has two loops."""
-    temporal: list[Loop] = []
+    temporal: list[ForgeLoop] = []
     spatial = [loop for loop in loops if loop.axis]
     for loop in loops:
         if loop.axis:
@@ -179,7 +179,7 @@ def _level(name: str, loops: tuple[Loop, ...], keep: frozenset[str]) -> LevelMap
     )
 
 
-def read_evaluation(problem: Problem, arch: Architecture, nest: Nest, numbers: Answer[str, float]) -> Evaluation:
+def read_evaluation(problem: Problem, arch: Architecture, nest: ForgeNest, numbers: Answer[str, float]) -> Evaluation:
     """Return accelforge's own counts as an evaluation; raise `EngineError` where a number is missing or impossible.
 
     accelforge counts accesses over all instances; here they are divided by the instances in use. It does not tell
@@ -241,7 +241,7 @@ def read_evaluation(problem: Problem, arch: Architecture, nest: Nest, numbers: A
     )
 
 
-def _extents(problem: Problem, name: str, outside: tuple[Loop, ...]) -> tuple[int, int]:
+def _extents(problem: Problem, name: str, outside: tuple[ForgeLoop, ...]) -> tuple[int, int]:
     """Return the words of a tile inside the loops ``outside``, and the words one instance ever sees."""
     space = next(space for space in problem.data_spaces if space.name == name)
     tile, partition = 1, 1

@@ -63,7 +63,6 @@ def _search(accelforge: Any, path: str, request: dict[str, Any]) -> tuple[Any, d
     mapper.metrics = accelforge.Metrics.ENERGY
     mapper.explore_imperfect_spatial_loops = bool(request["imperfect"])
     mapper.explore_imperfect_temporal_loops = bool(request["imperfect"])
-    mapper._timeloop_style_even = bool(request["even"])  # noqa: SLF001 - accelforge has no public name for it
     parts = ffm.make_pmappings(specification, print_progress=False)
     joined = ffm.join_pmappings(parts, metrics=mapper.metrics, print_progress=False)
     energies = joined.data["Total<SEP>energy"]

@@ -109,6 +109,9 @@ class TimeloopEngine:
         ]
         if not objective:
             faults.append(Fault("no objective", field="objective", allowed=", ".join(OBJECTIVES)))
+        if options.most_cycles is not None:
+            fault = "Timeloop's mapper cannot be limited in cycles"
+            faults.append(Fault(fault, field="most_cycles", value=options.most_cycles))
         if options.seed:
             faults.append(Fault("Timeloop's mapper cannot be seeded", field="seed", value=options.seed, allowed="0"))
         if budget is not None and budget < 1:

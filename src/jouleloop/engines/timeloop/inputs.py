@@ -231,6 +231,9 @@ def constraint_targets(problem: Problem, arch: Architecture, constraints: Constr
     if constraints.factors == "imperfect":
         text = "Timeloop searches imperfect factors at random, which this engine does not ask it to"
         raise InputError(Fault(text, constraints.name, "factors", constraints.factors, "perfect"))
+    if constraints.space != "timeloop":
+        text = "Timeloop's mapper searches its own mapspace"
+        raise InputError(Fault(text, constraints.name, "space", constraints.space, "timeloop"))
     targets: list[dict[str, Any]] = []
     spaces = [space.name for space in problem.data_spaces]
     for name, fanout in zip(arch.level_names, arch.fanout, strict=True):

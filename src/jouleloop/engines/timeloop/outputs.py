@@ -5,22 +5,18 @@ and everything else to two decimals. Where there is no XML the text alone is rea
 """
 
 import math
-import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from jouleloop.engines.timeloop.text import Statistics, parse_statistics
-from jouleloop.errors import EngineError, Fault, MappingError
+from jouleloop.errors import EngineError, Fault, MappingError, raise_all
 from jouleloop.files import read_text
-from jouleloop.mapping.mapping import LevelMapping, Mapping, close_mapping
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapping.nest import mapping_of, printed_levels
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats
 from jouleloop.workload.problem import Problem
-
-_LEVEL = re.compile(r"(\S.*?) \[ (.*)\]\s*")
-_LOOP = re.compile(r"[| ]*for (\w+) in \[0:(\d+)(,\d+)?\)(?: \(Spatial-([XY])\))?\s*")
-_TILE = re.compile(r"([^\s:]+):(\d+) \((\d+)\)")
-_DECORATION = re.compile(r"-+|[| ]*<< Compute >>\s*|\s*")
 
 _LAST_TAG = "</boost_serialization>"
 
@@ -57,37 +53,16 @@ def read_evaluation(folder: Path, program: str, problem: Problem) -> Evaluation:
 def parse_map(text: str, source: str = "map.txt") -> tuple[Mapping, dict[str, dict[str, int]]]:
     """Return the mapping in ``map.txt``, levels outermost first, and the tile sizes in words by level and data space.
 
-    Raises `EngineError` where a line is unknown, or a residual end is larger than its end.
+    Raises `EngineError` where a line is unknown, or a remainder is larger than its loop.
     """
-    levels: list[tuple[str, list[tuple[str, int]], list[tuple[str, int, str]], frozenset[str]]] = []
-    ends: list[tuple[list[int | None], list[int | None]]] = []
-    tiles: dict[str, dict[str, int]] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if match := _LEVEL.fullmatch(line):
-            sizes = {name: int(words) for name, words, _ in _TILE.findall(match[2])}
-            tiles[match[1]] = sizes
-            levels.append((match[1], [], [], frozenset(sizes)))
-            ends.append(([], []))
-        elif match := _LOOP.fullmatch(line):
-            if not levels:
-                raise EngineError(Fault("a loop before the first level", source, f"line {number}", line.strip()))
-            dimension, bound, axis = match[1], int(match[2]), match[4]
-            end = int(match[3].strip(",")) if match[3] else None
-            if bound > 1 and axis:
-                levels[-1][2].append((dimension, bound, axis))
-            elif bound > 1:
-                levels[-1][1].append((dimension, bound))
-            if bound > 1:
-                ends[-1][bool(axis)].append(end)
-        elif not _DECORATION.fullmatch(line):
-            raise EngineError(Fault("unknown line", source, f"line {number}", line.strip()))
-    if not levels:
-        raise EngineError(Fault("no level in it", source))
-    nest = tuple(LevelMapping(name, tuple(time), tuple(space), keep) for name, time, space, keep in levels)
     try:
-        return close_mapping(nest, ends), tiles
+        levels, faults = printed_levels(text)
+        if not levels:
+            faults.append(Fault("no level in it"))
+        raise_all(faults, MappingError)
+        return mapping_of(levels), {level.name: level.tiles for level in levels}
     except MappingError as error:
-        raise EngineError(Fault(str(error), source)) from error
+        raise EngineError([replace(fault, source=source) for fault in error.faults]) from error
 
 
 def parse_evaluation(

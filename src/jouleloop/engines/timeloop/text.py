@@ -66,8 +66,7 @@ def _levels(text: str) -> list[TextLevel]:
     for line in text.splitlines():
         if match := _BANNER.fullmatch(line):
             levels.append(TextLevel(match[1].strip()))
-            space = None
-        elif not levels or re.fullmatch(r"\s*(SPECS|MAPPING|STATS|-+)\s*", line):
+        if match or not levels or re.fullmatch(r"\s*(SPECS|MAPPING|STATS|-+)\s*", line):
             space = None
         elif match := _SPACE.fullmatch(line):
             space = levels[-1].data.setdefault(match[1], {})
@@ -78,37 +77,56 @@ def _levels(text: str) -> list[TextLevel]:
     return levels
 
 
-def _networks(text: str) -> dict[str, dict[str, NetworkStats]]:
-    networks: dict[str, dict[str, NetworkStats]] = {}
-    current: dict[str, NetworkStats] = {}
-    space, titled = "", False
-    numbers: dict[str, float] = {}
-    ingress: list[tuple[int, int, float]] = []
+class _Networks:
+    """The networks that were read so far, and the data space of one that is being read."""
 
-    def close() -> None:
-        if space and numbers:
-            current[space] = _network(numbers, tuple(ingress))
+    def __init__(self) -> None:
+        self.found: dict[str, dict[str, NetworkStats]] = {}
+        self._current: dict[str, NetworkStats] = {}
+        self._titled = False
+        self._begin("")
 
-    for line in [*text.splitlines(), " <==> "]:
-        if (match := _NETWORK.fullmatch(line)) or line == " <==> ":
-            close()
-            space, numbers, ingress, titled = "", {}, [], False
-            if match:
-                current = networks.setdefault(f"{match[1]}<==>{match[2]}", {})
+    def _begin(self, space: str) -> None:
+        self._space = space
+        self._numbers: dict[str, float] = {}
+        self._ingress: list[tuple[int, int, float]] = []
+
+    def close(self, space: str = "") -> None:
+        """End the data space that was read, and begin another."""
+        if self._space and self._numbers:
+            self._current[self._space] = _network(self._numbers, tuple(self._ingress))
+        self._begin(space)
+
+    def read(self, line: str) -> None:
+        """Read a line."""
+        if match := _NETWORK.fullmatch(line):
+            self.close()
+            self._current, self._titled = self.found.setdefault(f"{match[1]}<==>{match[2]}", {}), False
         elif _NUMBERED.fullmatch(line):
-            close()
-            space, titled = "", True
-        elif titled and (match := _NAME.fullmatch(line)):
+            self.close()
+            self._titled = True
+        elif self._titled and (match := _NAME.fullmatch(line)):
             # A network that the design names has no ends in its name: it belongs to no boundary, and counts in the sum.
-            current, titled = networks.setdefault(match[1], {}), False
-        elif match := _SPACE.fullmatch(line):
-            close()
-            space, numbers, ingress = match[1], {}, []
+            self._current, self._titled = self.found.setdefault(match[1], {}), False
+        else:
+            self._read_space(line)
+
+    def _read_space(self, line: str) -> None:
+        if match := _SPACE.fullmatch(line):
+            self.close(match[1])
         elif match := _INGRESS.fullmatch(line):
-            ingress.append((int(match[1]), int(match[2]), float(match[3])))
+            self._ingress.append((int(match[1]), int(match[2]), float(match[3])))
         elif match := _NUMBER.fullmatch(line):
-            numbers.setdefault(match[1], float(match[2]))
-    return {name: data for name, data in networks.items() if any(s.fanout > 1 or s.energy_pj for s in data.values())}
+            self._numbers.setdefault(match[1], float(match[2]))
+
+
+def _networks(text: str) -> dict[str, dict[str, NetworkStats]]:
+    reader = _Networks()
+    for line in text.splitlines():
+        reader.read(line)
+    reader.close()
+    found = reader.found.items()
+    return {name: data for name, data in found if any(s.fanout > 1 or s.energy_pj for s in data.values())}
 
 
 def _network(numbers: dict[str, float], ingress: tuple[tuple[int, int, float], ...]) -> NetworkStats:

@@ -168,11 +168,11 @@ def explain(log: MapperLog, diagnosis: list[str]) -> str:
     for line in diagnosis:
         if match := _FAIL_CLASS.fullmatch(line):
             kind = match[1].strip()
-        elif match := _FAIL_LEVEL.fullmatch(line):
+        if match := _FAIL_LEVEL.fullmatch(line):
             level = match[1].strip()
-        elif match := _FAIL_COUNT.fullmatch(line):
+        if match := _FAIL_COUNT.fullmatch(line):
             count = match[1]
-        elif (match := _FAIL_REASON.fullmatch(line)) and level:
+        if level and (match := _FAIL_REASON.fullmatch(line)):
             found.append(f"{kind} at {level}, {count} times: {match[1].strip()}")
             level = ""
     if found:

@@ -104,11 +104,11 @@ def test_an_answer_becomes_a_result(fake):
 def test_the_request_is_what_the_runner_reads(fake, tmp_path):
     engine = fake("(folder / 'answer.json').write_text(json.dumps(answer))")
     kept = tmp_path / "kept"
-    options = replace(engine.options, keep_folders=kept, even=True)
+    options = replace(engine.options, keep_folders=kept)
     AccelforgeEngine(options).search(LAYER.problem(), TARGETS["eyeriss"])
     (folder,) = kept.iterdir()
     request = json.loads((folder / "request.json").read_text())
-    assert request == {"action": "search", "even": True, "imperfect": False}
+    assert request == {"action": "search", "imperfect": False}
     assert (folder / "specification.yaml").is_file()
 
 
@@ -204,8 +204,8 @@ def test_how_it_is_found(fake, tmp_path, monkeypatch):
     (environment / "python").symlink_to(engine.options.python)
     monkeypatch.setenv(accelforge_engine.HOME_VARIABLE, str(tmp_path / "env"))
     assert installed_version(get_engine("accelforge")) == "accelforge 1.0.467 (uneven, perfect factors)"
-    monkeypatch.setenv(accelforge_engine.OPTIONS_VARIABLE, "even=yes, imperfect=yes,seconds=5")
-    assert installed_version(get_engine("accelforge")) == "accelforge 1.0.467 (even, imperfect factors)"
+    monkeypatch.setenv(accelforge_engine.OPTIONS_VARIABLE, "imperfect=yes,seconds=5")
+    assert installed_version(get_engine("accelforge")) == "accelforge 1.0.467 (uneven, imperfect factors)"
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,9 @@ def test_a_python_that_is_none_is_an_error(tmp_path):
         installed_version(AccelforgeEngine(AccelforgeOptions(python=path)))
 
 
-@pytest.mark.parametrize("text", ["evn=yes", "even=maybe", "seconds=x", "seconds=0", "seconds=nan"])
+@pytest.mark.parametrize(
+    "text", ["evn=yes", "imperfet=yes", "imperfect=maybe", "seconds=x", "seconds=0", "seconds=nan"]
+)
 def test_options_that_are_none_are_input_errors(text):
     with pytest.raises(InputError):
         options_from_environment({accelforge_engine.OPTIONS_VARIABLE: text})

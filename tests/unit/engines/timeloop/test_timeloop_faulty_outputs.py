@@ -35,7 +35,7 @@ def test_empty_xml_falls_back_to_the_text(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("for C in [0:64)", "for C in [0:64,65)", "residual end"),
-        ("for C in [0:64)", "while C in [0:64)", "unknown line"),
+        ("for C in [0:64)", "while C in [0:64)", "is no line of a loop nest"),
         (MAP, "", "no level"),
         ("shared_glb [", "| for C in [0:2)\nshared_glb [", ""),
     ],

@@ -134,7 +134,7 @@ def test_inapplicable_constraint_is_invalid(tmp_path: Path) -> None:
         (": > timeloop-mapper.map.txt; : > timeloop-mapper.stats.txt; exit 0", "exit code 0 but .*is empty"),
         ("echo 'ERROR: something odd'; exit 3", "exit code 3: ERROR: something odd"),
         ("kill -SEGV $$", "crashed with SIGSEGV"),
-        ("echo partial > timeloop-mapper.map.txt; exit 0", "unknown line"),
+        ("echo partial > timeloop-mapper.map.txt; exit 0", "is no line of a loop nest"),
     ],
 )
 def test_silent_failures_have_a_reason(tmp_path: Path, body: str, words: str) -> None:
