@@ -187,9 +187,25 @@ def test_mistakes_stop_before_any_job(tmp_path: Path, changes: dict[str, object]
     folder = project(tmp_path / "bad", **changes)
     done = snakemake(folder)
     assert done.returncode != 0
-    assert message in done.stderr
+    faults = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert any(message in line for line in faults), done.stderr
     assert "Traceback" not in done.stderr
+    assert "  File" not in done.stderr
     assert not (folder / "results").exists()
+    command = [sys.executable, "-m", "jouleloop", "config"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": "1000"}
+    config = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert config.stderr.splitlines() == faults
+
+
+def test_a_configuration_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    done = snakemake(project(tmp_path / "good"), "--configfile", str(tmp_path / "nope.yaml"))
+    assert done.returncode == 1
+    said = f"error: --configfile: FileNotFoundError: [Errno 2] No such file or directory: '{tmp_path}/nope.yaml'"
+    assert [line for line in done.stderr.splitlines() if "error" in line.lower()] == [
+        f"{said} (snakemake --verbose shows where)"
+    ]
+    assert "Traceback" not in done.stderr + done.stdout
 
 
 def test_a_mistake_found_by_a_job_is_a_message(tmp_path: Path) -> None:
@@ -265,3 +281,51 @@ def test_a_folder_in_the_place_of_a_figure_costs_that_figure(finished: Path, tmp
     shutil.rmtree(place)
     assert snakemake(folder).returncode == 0
     assert contents(folder) == before
+
+
+CHAINS = """\
+kind: chain
+layers:
+  - {name: scores, layer: "matmul:M{n}xN{n}xK8"}
+  - {name: weighted, layer: "matmul:M8xN{n}xK{n}"}
+ranges: {n: [4, 8, 16, 32]}
+architecture: {Buffer.depth: [64, 512]}
+variable: n
+expected: {fused: linear, fused_beyond: quadratic, apart: quadratic}
+"""
+
+
+def chain_project(folder: Path, sweep: str) -> Path:
+    chosen = yaml.safe_load((ROOT / "config/chains.yaml").read_text())["architectures"]
+    outputs = {"figure_formats": ["svg"]}
+    made = project(folder, sweeps=["made"], architectures={"two_levels": chosen["two_levels"]}, outputs=outputs)
+    (made / "layers/made.yaml").write_text(sweep)
+    return made
+
+
+def test_a_sweep_of_chains_is_run_tested_and_drawn(tmp_path: Path) -> None:
+    folder = chain_project(tmp_path, CHAINS)
+    done = snakemake(folder)
+    assert done.returncode == 0, done.stderr
+    chains, growth = (pd.read_csv(folder / f"results/{name}.csv") for name in ("chains", "chain_growth"))
+    assert len(chains) == 8
+    assert chains["proven"].all()
+    assert (chains["fused_pj"] <= chains["apart_pj"]).all()
+    turns = growth[growth["response"].eq("fused_outer_words") & growth["range"].eq("all")]
+    assert dict(zip(turns["variant"], turns["exact_to"], strict=True)) == {"Buffer.depth=64": 4, "Buffer.depth=512": 16}
+    assert (folder / "results/figures/made/chains_made.svg").is_file()
+    page = (folder / "results/chains.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "stays at Buffer" in page
+    again = snakemake(folder)
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
+def test_mistakes_in_a_sweep_of_chains_stop_the_run(tmp_path: Path) -> None:
+    folder = chain_project(tmp_path, CHAINS.replace("variable: n", "variable: m").replace("fused: lin", "fsed: lin"))
+    done = snakemake(folder)
+    assert done.returncode != 0
+    told = done.stdout + done.stderr
+    assert "size that varies" in told
+    assert "did you mean 'fused'" in told
+    assert not (folder / "results").exists()

@@ -28,6 +28,10 @@ from jouleloop.study.runlog import LOGS, VERBOSE
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.tables.layouts import (
     BUFFER_GROWTH,
+    CAPACITY,
+    CAPACITY_SUMMARY,
+    CHAIN_GROWTH,
+    CHAINS,
     LAW_POINTS,
     LAW_TERMS,
     LAWS,
@@ -75,7 +79,9 @@ if workflow.output_settings.verbose:
 def searches_here():
     """Whether jobs of this machine will search."""
     rules = {job.rule.name for job in workflow.dag.needrun_jobs()}
-    return workflow.local_exec and not rules.isdisjoint({"map_chunk", "map_variants"})
+    return workflow.local_exec and not rules.isdisjoint(
+        {"map_chunk", "map_variants", "capacity_curves", "chain_sweep"}
+    )
 
 
 # The files that a study is made of.
@@ -89,6 +95,8 @@ SOURCES = [
 wildcard_constraints:
     arch=PLAN.any_of(PLAN.architectures),
     sweep=PLAN.any_of(PLAN.sources),
+    capacity=PLAN.any_of(PLAN.capacity_sources),
+    chain=PLAN.any_of(PLAN.chain_sources),
     chunk=r"\d{4}",
 
 
@@ -107,6 +115,8 @@ def table(name, title=None, caption=None):
 TITLES = {
     "theory_ratio": "theory",
     "buffer_growth": "linear growth by buffer",
+    "capacity_summary": "capacity, in short",
+    "chain_growth": "growth of fused chains",
     "theory_conv_energy": "convolutions and theory",
 }
 EXPORTED = ("residuals", "left_out", "law_points", "law_terms")

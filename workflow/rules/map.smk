@@ -18,7 +18,7 @@ rule map_chunk:
         "../envs/jouleloop.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=1500,
         runtime=240,
     params:
         options=lambda wildcards: PLAN.chunk_options(wildcards.arch, wildcards.chunk),
@@ -45,7 +45,7 @@ rule map_variants:
         "../envs/jouleloop.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=1500,
         runtime=240,
     params:
         options=lambda wildcards: PLAN.variant_options(wildcards.arch, wildcards.chunk),

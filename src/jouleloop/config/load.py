@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,10 +12,12 @@ from jouleloop.config.model import Config, EnergyEntry
 from jouleloop.energy.choice import source_of
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
 from jouleloop.files import is_file, listed, read_yaml
+from jouleloop.fusion.sweep import ChainSweep, is_chain_sweep, load_chain_sweep
 from jouleloop.units import COUNTS, unit_of
 from jouleloop.validation import validate
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.sweep import Progress, Sweep, load_network, load_sweep, load_sweeps
+from jouleloop.workload.sweep_schema import CAPACITY
 
 LAYERS = Path("layers")
 NETWORKS = LAYERS / "networks"
@@ -30,6 +32,15 @@ class Study:
     """Sweeps of layers, and networks."""
     architecture_sweeps: tuple[Sweep, ...] = ()
     """Sweeps that vary the architecture too; their growth is not tested."""
+    capacity_sweeps: tuple[Sweep, ...] = ()
+    """Sweeps of the capacity of a level; they have tables of their own."""
+    chain_sweeps: tuple[ChainSweep, ...] = ()
+    """Sweeps of chains; they have tables of their own."""
+
+    @property
+    def every(self) -> tuple[Sweep, ...]:
+        """All sweeps of layers, and networks."""
+        return (*self.sweeps, *self.architecture_sweeps, *self.capacity_sweeps)
 
     @property
     def tested(self) -> tuple[Sweep, ...]:
@@ -39,8 +50,9 @@ class Study:
     @cached_property
     def shapes(self) -> tuple[ProblemShape, ...]:
         """The problem shapes of all layers."""
-        points = (point for sweep in (*self.sweeps, *self.architecture_sweeps) for point in sweep.points)
-        return tuple(dict.fromkeys(point.layer.kind.shape_of(point.layer.values) for point in points))
+        points = (point for sweep in self.every for point in sweep.points)
+        chained = (problem.shape for sweep in self.chain_sweeps for problem in sweep.points[0].chain.problems)
+        return tuple(dict.fromkeys([*(p.layer.kind.shape_of(p.layer.values) for p in points), *chained]))
 
     @property
     def unit(self) -> str:
@@ -71,6 +83,32 @@ def load_study(
     unknown sweeps, sweeps of one name, sweeps that cannot be read.
     """
     config = data if isinstance(data, Config) else validate(Config, typed(data), source)
+    faults = _architecture_faults(config, root, source)
+    sweeps: list[Sweep] = []
+    chains: list[ChainSweep] = []
+
+    def read_sweeps(path: Path) -> list[Sweep]:
+        if not is_chain_sweep(path):
+            return load_sweeps(path, progress)
+        chains.append(load_chain_sweep(path))
+        return []
+
+    for key, names, folder, load in (
+        ("sweeps", config.sweeps, LAYERS, read_sweeps),
+        ("networks", config.networks, NETWORKS, lambda path: [load_network(path)]),
+    ):
+        for index, name in enumerate(names):
+            sweeps += _load_one(name, f"{key}.{index}", root, folder, load, source, faults)
+    faults += _sweep_faults(config, sweeps, chains, source)
+    raise_all(faults)
+    plain = tuple(sweep for sweep in sweeps if not sweep.attributes and not sweep.curves)
+    varied = tuple(sweep for sweep in sweeps if sweep.attributes)
+    curves = tuple(sweep for sweep in sweeps if sweep.curves)
+    return Study(config, plain, varied, curves, tuple(chains))
+
+
+def _architecture_faults(config: Config, root: Path, source: str) -> list[Fault]:
+    """Return what is wrong with the files that architectures name, and with counts beside energies."""
     faults: list[Fault] = []
     counted: dict[str, bool] = {}
     for name, entry in config.architectures.items():
@@ -88,19 +126,20 @@ def load_study(
             path = root / text
             if not is_file(path):
                 near = _near(path, path.suffix)
-                faults.append(Fault("no such file", source, f"architectures.{name}.{key}", text, nearest=near))
+                said, near = ("is no file", None) if near == str(path) else ("no such file", near)  # a folder
+                faults.append(Fault(said, source, f"architectures.{name}.{key}", text, nearest=near))
     if any(counted.values()) and not all(counted.values()):
         text = "is in words, which do not stand beside energies: all architectures of a run, or none"
         faults += [Fault(text, source, where, COUNTS) for where, is_counted in counted.items() if is_counted]
-    sweeps: list[Sweep] = []
-    for key, names, folder, load in (
-        ("sweeps", config.sweeps, LAYERS, lambda path: load_sweeps(path, progress)),
-        ("networks", config.networks, NETWORKS, lambda path: [load_network(path)]),
-    ):
-        for index, name in enumerate(names):
-            sweeps += _load_one(name, f"{key}.{index}", root, folder, load, source, faults)
-    by_name: dict[str, Sweep] = {}
-    for sweep in sweeps:
+    return faults
+
+
+def _sweep_faults(config: Config, sweeps: Sequence[Sweep], chains: Sequence[ChainSweep], source: str) -> list[Fault]:
+    """Return what is wrong with sweeps beside each other: their names, and the architectures that they name."""
+    faults: list[Fault] = []
+    every: tuple[Sweep | ChainSweep, ...] = (*sweeps, *chains)
+    by_name: dict[str, Sweep | ChainSweep] = {}
+    for sweep in every:
         # Names become paths, and some file systems do not tell upper from lower case.
         first = by_name.setdefault(sweep.name.lower(), sweep)
         if first is not sweep:
@@ -108,28 +147,23 @@ def load_study(
             faults.append(Fault(message, source, "sweeps", allowed="every name once; the key 'name' in a file sets it"))
     if not config.sweeps and not config.networks:
         faults.append(Fault("neither sweeps nor networks are named: nothing to do", source, "sweeps"))
-    for sweep in sweeps:
-        faults += [
-            unknown(name, config.architectures, "architecture", source=sweep.source, field="architectures")
-            for name in sweep.architectures
-            if name not in config.architectures
-        ]
-    raise_all(faults)
-    plain = tuple(sweep for sweep in sweeps if not sweep.attributes)
-    return Study(config, plain, tuple(sweep for sweep in sweeps if sweep.attributes))
+    named = [(sweep, "architectures", sweep.architectures) for sweep in every]
+    named += [(sweep, "levels", tuple(sweep.levels)) for sweep in sweeps]
+    return faults + [
+        unknown(name, config.architectures, "architecture", source=sweep.source, field=field)
+        for sweep, field, names in named
+        for name in names
+        if name not in config.architectures
+    ]
 
 
-def typed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``data`` with true, false, null and numbers as such.
+def typed(value: Any) -> Any:
+    """Return plain data with true, false, null and numbers as such.
 
     Snakemake hands over most of what stands on its command line (``--config replace=true``) as text.
     """
-    return {key: _typed(value) for key, value in data.items()}
-
-
-def _typed(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _typed(inner) for key, inner in value.items()}
+        return {key: typed(inner) for key, inner in value.items()}
     if not isinstance(value, str):
         return value
     if re.fullmatch(r"-?\d{1,18}", value):
@@ -140,18 +174,31 @@ def _typed(value: Any) -> Any:
 
 
 def load_all(path: Path, progress: Progress | None = None) -> list[Sweep]:
-    """Return the network, the sweep, or the sweeps of a transformer in a file; raise `InputError` with its faults."""
-    return [load_network(path)] if _is_network(path) else load_sweeps(path, progress)
+    """Return the network, the sweep, or the sweeps of a transformer in a file; raise `InputError` with its faults.
+
+    A sweep of a capacity or of chains has no energies of layers, so that it is refused here.
+    """
+    if is_chain_sweep(path):
+        text = "is a sweep of chains: snakemake runs it where the configuration names it (docs/fusion.md)"
+        raise InputError(Fault(text, str(path), "kind"))
+    found = [load_network(path)] if _is_network(path) else load_sweeps(path, progress)
+    if found[0].curves:
+        text = "is a sweep of a capacity: it has curves, no layers to search"
+        allowed = "jouleloop curve for one curve, or snakemake for the sweep"
+        raise InputError(Fault(text, str(path), "kind", CAPACITY, allowed))
+    return found
 
 
 def _is_network(path: Path) -> bool:
-    """Whether the file is a network: by its folder, a transformer without growth, or layers each of a kind."""
+    """Whether the file is a network: by its folder, without growth that is tested, or by layers each of a kind."""
     if path.resolve().parent.name == NETWORKS.name:
         return True
     document = read_yaml(path)
-    if isinstance(document, dict) and "transformer" in document and "expected" not in document:
-        return True
-    layers = document.get("layers") if isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        return False
+    layers = document.get("layers")
+    if not {"kind", "variable", "expected", "architecture"} & set(document):
+        return "transformer" in document or "layers" in document
     own = {"kind", "sizes"}
     return isinstance(layers, list) and bool(layers) and all(isinstance(x, dict) and own & set(x) for x in layers)
 

@@ -84,6 +84,13 @@ class ArchitectureEntry(Strict):
         None,
     )
 
+    space: Literal["timeloop", "legal"] = key(
+        "Which orders of loops count: those that Timeloop's mapper tries (timeloop), or all that the constraints allow "
+        "(legal).",
+        "choice",
+        "timeloop",
+    )
+
     def energy_entries(self) -> Iterator[tuple[str, str | EnergyEntry]]:
         """Yield where each source of energies stands, and what stands there."""
         if isinstance(self.energy, list):

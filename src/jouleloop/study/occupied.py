@@ -13,7 +13,7 @@ from jouleloop.names import safe_name
 _LOG = logging.getLogger("jouleloop.study")
 _NOTE = "study.json"
 #: Folders below the results that have a folder or tables a sweep.
-_BY_SWEEP = ("figures", "layers", "architecture", "specs")
+_BY_SWEEP = ("figures", "layers", "architecture", "specs", "capacity")
 #: What tells that results stand in a folder.
 _ENERGIES = ("energies.parquet", "energies.csv")
 #: What a study makes of its tables.

@@ -29,8 +29,8 @@ VariantChunks = dict[str, list[tuple[Variant, Layer]]]
 
 def files_of(name: str, entry: ArchitectureEntry, root: Path) -> TargetFiles:
     """Return the files that a configuration entry names."""
-    constraints = root / entry.constraints
-    return TargetFiles(name, root / entry.arch, entry.sources(root), constraints, entry.set, factors=entry.factors)
+    where, energy, beside = root / entry.arch, entry.sources(root), root / entry.constraints
+    return TargetFiles(name, where, energy, beside, entry.set, factors=entry.factors, space=entry.space)
 
 
 def targets_of(

@@ -25,7 +25,7 @@ UNTOLD = "listing the parts of the mapspace"
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """Points (a layer on an architecture) of a run."""
 
     done: int
@@ -52,7 +52,7 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def run_progress(logs: Path, finished: Path) -> Progress:
+def run_progress(logs: Path, finished: Path) -> RunProgress:
     """Return how far the run is whose logs are in ``logs`` and whose finished chunks are noted in ``finished``."""
     noted = current_run(logs)
     done = total = searched = 0
@@ -64,7 +64,7 @@ def run_progress(logs: Path, finished: Path) -> Progress:
             searched += state["searched"]
         elif _read(finished / f"{name}.json").get("options") == chunk["options"]:
             done += chunk["layers"]
-    return Progress(done, total, searched, time.time() - noted["started"])
+    return RunProgress(done, total, searched, time.time() - noted["started"])
 
 
 def standing(best: float | None, lower_bound: float, unit: str) -> str:

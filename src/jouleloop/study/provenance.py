@@ -10,6 +10,7 @@ from typing import Any
 
 import jouleloop
 from jouleloop.files import shown_path
+from jouleloop.fusion.sweep import ChainSweep
 from jouleloop.study.compute import Job
 from jouleloop.study.keys import code_digest, engine_identity
 from jouleloop.workload.sweep import Sweep
@@ -38,7 +39,7 @@ def file_hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def provenance(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> dict[str, Any]:
+def provenance(jobs: Mapping[str, Job], sweeps: Sequence[Sweep | ChainSweep]) -> dict[str, Any]:
     """Return everything that a table's reader needs to trace it, as plain data, the same wherever the table is made."""
     return {
         "versions": {"jouleloop": jouleloop.__version__, "jouleloop_code": code_digest()},
@@ -47,6 +48,7 @@ def provenance(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> dict[str, An
                 "files": job.target.files.hashes(),
                 "constraints_set": job.target.files.which,
                 "factors": job.target.factors,
+                **({} if job.target.files.space == "timeloop" else {"space": job.target.files.space}),
                 "energy_table": job.target.costs.table,
                 "estimators": [list(entry) for entry in job.target.costs.asked],
                 "energies": job.target.costs.rows(job.target.arch.compute.name),

@@ -14,7 +14,7 @@ from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.errors import Fault, InputError, JouleloopError, unknown
 from jouleloop.expressions import one_budget
 from jouleloop.files import shown_path
-from jouleloop.mapspace.constraints import Constraints
+from jouleloop.mapspace.constraints import Constraints, SpaceName
 from jouleloop.mapspace.read import own_constraints, read_constraints
 from jouleloop.model.semantics import rules_of
 from jouleloop.workload.layer import CONV
@@ -40,6 +40,8 @@ class TargetFiles:
     """Values of the variables of an architecture file that is a jinja2 template."""
     factors: Literal["perfect", "imperfect"] | None = None
     """Whether loops must divide the layer; None as the constraints say."""
+    space: SpaceName = "timeloop"
+    """Which orders of loops count; see `Constraints.space`."""
 
     @property
     def sources(self) -> tuple[EnergySource, ...]:
@@ -116,8 +118,13 @@ class TargetSet:
             self._targets[shape] = Target(self.arch, self.costs, self._constraints(shape), self.semantics)
         return self._targets[shape]
 
+    def refusing(self, shape: ProblemShape, reason: str) -> Target:
+        """Return the target for problems of a ``shape`` that its constraints are not written for."""
+        given = Constraints("refused", refused=reason)
+        return self._targets.setdefault(shape, Target(self.arch, self.costs, given, self.semantics))
+
     def _constraints(self, shape: ProblemShape) -> Constraints:
-        found = self._stated_constraints(shape)
+        found = replace(self._stated_constraints(shape), space=self.files.space)
         return found if self.files.factors is None else replace(found, factors=self.files.factors)
 
     def _stated_constraints(self, shape: ProblemShape) -> Constraints:

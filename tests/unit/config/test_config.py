@@ -61,6 +61,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"architectures": {"a": {"arch": "a/" * 3000 + "b.yaml", "energy": "built-in", "constraints": "c.yaml"}}},
         "no such file",
     ),
+    "a folder": (
+        {"architectures": {"a": {"arch": "arch", "energy": "built-in", "constraints": "mappings/eyeriss.yaml"}}},
+        r"architectures.a.arch: is no file \(got 'arch'\)$",
+    ),
     "missing files": (
         {"architectures": {"a": {"arch": "arch/eyeris.yaml", "energy": "e.yaml", "constraints": "c.yaml"}}},
         "(?s)no such file.*eyeriss.yaml.*constraints.*energy",
@@ -73,6 +77,12 @@ def test_bad_configuration(case: str) -> None:
     changes, message = BAD[case]
     with pytest.raises(InputError, match=message):
         load_study(config(**changes), ROOT)
+
+
+@pytest.mark.parametrize("data", [None, [], ["a"], "text", 1])
+def test_a_configuration_without_keys(data: Any) -> None:
+    with pytest.raises(InputError, match=r"is empty|keys with values are wanted"):
+        load_study(data, ROOT)
 
 
 def test_faults_of_all_files_at_once(tmp_path: Path) -> None:

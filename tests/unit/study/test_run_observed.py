@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jouleloop.errors import InputError
-from jouleloop.study.progress import Progress, chunk_progress, duration, run_progress
+from jouleloop.study.progress import RunProgress, chunk_progress, duration, run_progress
 from jouleloop.study.runlog import LOG, Usage, current_run, log_to, logged, start_run, usages
 from jouleloop.study.summary import (
     finish_run,
@@ -39,10 +39,10 @@ def test_duration() -> None:
 
 def test_rate_and_remaining_time() -> None:
     # 400 of 1000 are done, 200 of them searched in 50 s: 4 a second, so 600 need 150 s.
-    text = str(Progress(done=400, total=1000, searched=200, seconds=50.0))
+    text = str(RunProgress(done=400, total=1000, searched=200, seconds=50.0))
     assert text == "400 of 1,000 points (40 %), 4.0 points/s, about 2:30 left"
-    assert str(Progress(done=400, total=1000, searched=200, seconds=-5.0)) == "400 of 1,000 points (40 %)"
-    assert str(Progress(done=0, total=0, searched=0, seconds=1.0)) == "0 of 0 points (100 %)"
+    assert str(RunProgress(done=400, total=1000, searched=200, seconds=-5.0)) == "400 of 1,000 points (40 %)"
+    assert str(RunProgress(done=0, total=0, searched=0, seconds=1.0)) == "0 of 0 points (100 %)"
 
 
 def test_progress_adds_chunks_of_this_run_and_finished_ones(tmp_path: Path) -> None:

@@ -1,0 +1,92 @@
+"""Sweeps of chains in a study: what is searched goes to the store, point by point."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from jouleloop.config.load import Study
+from jouleloop.errors import Fault, InputError, JouleloopError, raise_all
+from jouleloop.fusion.hardware import Fusion
+from jouleloop.fusion.search import ChainSearch
+from jouleloop.fusion.sweep import ChainPoint, ChainSweep
+from jouleloop.signals import end_if_told
+from jouleloop.study.compute import Job
+from jouleloop.study.keys import code_digest, digest
+from jouleloop.study.store import ResultStore
+from jouleloop.study.targets import TargetSet
+from jouleloop.workload.variants import variant_label
+
+LOG = logging.getLogger("jouleloop.study")
+#: The module whose code decides results.
+SEARCH = "jouleloop.fusion.search"
+Record = dict[str, Any]
+
+
+def check_chains(study: Study, targets: Mapping[str, TargetSet]) -> None:
+    """Raise `InputError` where a sweep of chains cannot be run on an architecture, with the faults of all."""
+    faults: list[Fault] = []
+    if study.chain_sweeps and study.config.engine != "native":
+        text = "proves no chain: sweeps of chains need the native engine"
+        faults.append(Fault(text, "config", "engine", study.config.engine, "native"))
+    if study.chain_sweeps and list(study.config.objective) != ["energy"]:
+        text = "sweeps of chains minimise energy"
+        faults.append(Fault(text, "config", "objective", ", ".join(study.config.objective), "energy"))
+    for sweep in study.chain_sweeps:
+        for name in filter(sweep.runs_on, targets):
+            try:
+                for problem in sweep.points[0].chain.problems:
+                    Fusion.at(targets[name].for_shape(problem.shape), sweep.level)
+            except JouleloopError as error:
+                faults += [
+                    replace(one, source=sweep.source, message=f"on {name}: {one.message}") for one in error.faults
+                ]
+    raise_all(faults)
+
+
+def chain_records(job: Job, sweep: ChainSweep, store: ResultStore) -> Iterator[tuple[ChainPoint, Record]]:
+    """Yield every point with the result of its chain, as `ChainResult.as_json`, or with the reason why it has none.
+
+    What is stored is not searched. Every search is stored before the next one begins. One that a limit of seconds
+    stopped is kept apart, until the limit is raised.
+    """
+    store.check_writable()
+    seconds = job.options.seconds
+    made: list[tuple[ChainPoint, str, tuple[Fusion, ...] | Record]] = []
+    for point in sweep.points:
+        fusions = _fusions_of(job, sweep, point)
+        made.append((point, "" if isinstance(fusions, dict) else _key(fusions, sweep, point), fusions))
+    known = dict(store.read(store.keys(seconds) & {key for _, key, _ in made}))
+    written = []
+    for point, key, fusions in made:
+        if isinstance(fusions, dict) or key in known:
+            yield point, fusions if isinstance(fusions, dict) else known[key]
+            continue
+        record = ChainSearch(point.chain, fusions, seconds, recompute=sweep.recompute).run().as_json()
+        end_if_told()
+        kept = store.stopped(seconds) if seconds is not None and record["stopped"] else store
+        path = kept.write({key: record})
+        written += [path] if path is not None and kept is store else []
+        LOG.info("%s: %s searched", job.target.name, point.chain.name)
+        yield point, record
+    store.merge(written)
+
+
+def _fusions_of(job: Job, sweep: ChainSweep, point: ChainPoint) -> tuple[Fusion, ...] | Record:
+    """Return the hardware of a point, layer by layer, or why there is none."""
+    changed = job.at(point.variant)
+    if isinstance(changed, JouleloopError):
+        return {"reason": f"{variant_label(point.variant)}: {changed}"}
+    try:
+        return tuple(Fusion.at(changed.target_for(one.shape), sweep.level) for one in point.chain.problems)
+    except InputError as error:
+        return {"reason": str(error)}
+
+
+def _key(fusions: tuple[Fusion, ...], sweep: ChainSweep, point: ChainPoint) -> str:
+    targets = [
+        [one.target.arch.as_dict(), one.target.costs.as_dict(), one.target.constraints.as_dict(), one.target.semantics]
+        for one in fusions
+    ]
+    layers = [[one.shape.name, one.bound, one.coefficient] for one in point.chain.problems]
+    return digest([code_digest(SEARCH), targets, layers, point.chain.names, sweep.level, sweep.recompute])
