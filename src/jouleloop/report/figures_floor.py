@@ -3,7 +3,7 @@
 import pandas as pd
 
 from jouleloop.report.selection import require_columns
-from jouleloop.report.style import BLUE, FIT, ORANGE, ReportFigure, new_figure, styled
+from jouleloop.report.style import BLUE, FIT, ORANGE, ReportFigure, log_ticks, new_figure, styled
 
 
 def floor_figure(energies: pd.DataFrame, sweep: str, architecture: str) -> ReportFigure:
@@ -32,6 +32,8 @@ def floor_figure(energies: pd.DataFrame, sweep: str, architecture: str) -> Repor
         right.set_ylabel("published over ours, total energy")
         for panel in (left, right):
             panel.set(xscale="log", yscale="log", xlabel="multiply-accumulates")
+            log_ticks(panel.xaxis)
+            log_ticks(panel.yaxis)
         figure.legend(handles=left.get_lines(), loc="outside lower center", ncols=3, columnspacing=1)
     counted = f"n = {len(rows)}, {int(rows['optimal'].sum())} proven optimal"
     if ratio.size:

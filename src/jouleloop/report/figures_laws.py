@@ -68,19 +68,8 @@ def law_figure(
             else:
                 _map(left, rows, grid, colours)
             left.set_title(name.capitalize())
-            x = rows["variable"].to_numpy(dtype=np.float64)
-            excess = (rows["data_pj"] / rows["common_law_data_pj"] - 1).to_numpy(dtype=np.float64, copy=True)
-            excess[np.abs(excess) < _ROUNDING] = 0.0
-            right.axhline(0, color=FIT, lw=0.8)
-            if not excess.any():
-                right.set_ylim(-_FLAT, _FLAT)
-            for law, colour in {**colours, "": _OTHERS}.items():
-                chosen = (rows["law"] == law).to_numpy() if law else ~rows["law"].isin(list(colours)).to_numpy()
-                right.plot(x[chosen], excess[chosen], "o", ms=2.5, color=colour)
-            right.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
-            right.set_ylabel("above common law")
+            _draw_excess(right, rows, colours, label)
             right.set_title("steps between the laws" if len(own) > 1 else "one law holds everywhere")
-            variable_axis(right, label, x)
             handles = [Patch(facecolor=colours[law], label=_described(own, law)) for law in colours]
             if len(own) > len(colours):
                 handles.append(Patch(facecolor=_OTHERS, label=f"{len(own) - len(colours)} further laws"))
@@ -95,6 +84,22 @@ def law_figure(
         "of access counts times energies per access; coefficients in pJ."
     )
     return ReportFigure("_".join(["laws", sweep, *([architecture] if architecture else [])]), figure, caption)
+
+
+def _draw_excess(panel: Axes, rows: pd.DataFrame, colours: dict[str, str], label: str) -> None:
+    """Draw the data energy of every layer over what the most common law would give."""
+    x = rows["variable"].to_numpy(dtype=np.float64)
+    excess = (rows["data_pj"] / rows["common_law_data_pj"] - 1).to_numpy(dtype=np.float64, copy=True)
+    excess[np.abs(excess) < _ROUNDING] = 0.0
+    panel.axhline(0, color=FIT, lw=0.8)
+    if not excess.any():
+        panel.set_ylim(-_FLAT, _FLAT)
+    for law, colour in {**colours, "": _OTHERS}.items():
+        chosen = (rows["law"] == law).to_numpy() if law else ~rows["law"].isin(list(colours)).to_numpy()
+        panel.plot(x[chosen], excess[chosen], "o", ms=2.5, color=colour)
+    panel.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
+    panel.set_ylabel("above common law")
+    variable_axis(panel, label, x)
 
 
 def _colours(laws: pd.DataFrame) -> dict[str, str]:

@@ -57,7 +57,12 @@ def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> R
             f"{network} on {architecture.capitalize()}: {_whole(total)}, "
             f"{float(total['macs']) / 1e9:.3g} G multiply-accumulates"
         )
-    runs = int(total["count"])
+    return ReportFigure(f"{network}_{architecture}", figure, _caption(total, len(layers)))
+
+
+def _caption(total: pd.Series, layers: int) -> str:
+    """Return what the figure of the network with this ``total`` and so many distinct layers shows."""
+    where = f"{total['network']} on {str(total['architecture']).capitalize()}"
     theory = ""
     if "theory_ratio" in total and pd.notna(total["theory_ratio"]):
         theory = (
@@ -65,15 +70,14 @@ def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> R
             f"Theorem 2.1); the network needs {float(total['theory_ratio']):.3g} times the sum of these bounds. "
         )
     proven = "all optima proven" if bool(total["optimal"]) else "not all optima proven (column gap of the table)"
-    caption = (
-        f"Question: which layers and which memories cost the energy of {network} on {architecture.capitalize()}? One "
+    return (
+        f"Question: which layers and which memories cost the energy of {where}? One "
         "bar a distinct layer, its energy times how often the network runs it (×, where more than once); the bars add "
         "up to the energy of the network (paper 002, equation (1)). Stacked from below: compute, then every level "
         "(colour), split by data space (hatch: none weights, rising lines inputs, falling lines outputs). Unit: J. "
-        f"{theory}n = {len(layers)} distinct layers, {runs} in all; status {total['status']}; {proven}. "
+        f"{theory}n = {layers} distinct layers, {int(total['count'])} in all; status {total['status']}; {proven}. "
         "No test is made here."
     )
-    return ReportFigure(f"{network}_{architecture}", figure, caption)
 
 
 def _whole(total: pd.Series) -> str:

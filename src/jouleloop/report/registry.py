@@ -18,6 +18,8 @@ from jouleloop.layouts import Layout
 from jouleloop.stats.columns import FITS, RESIDUALS, VERDICTS
 from jouleloop.tables.layouts import (
     BUFFER_GROWTH,
+    CAPACITY,
+    CAPACITY_SUMMARY,
     ENERGIES,
     LAW_POINTS,
     LAWS,
@@ -46,6 +48,7 @@ _IN_JOULES = {PUBLISHED, THEORY_CONV_ENERGY}
 _OFFERS: Mapping[str, Callable[[Study], Sequence[str]]] = {
     "sweep": lambda study: [sweep.name for sweep in study.tested],
     "variant_sweep": lambda study: [sweep.name for sweep in study.architecture_sweeps],
+    "capacity_sweep": lambda study: [sweep.name for sweep in study.capacity_sweeps],
     "network": lambda study: [network.name for network in study.networks],
     "architecture": lambda study: list(study.config.architectures),
 }
@@ -117,7 +120,7 @@ class FigureKind:
             return [""] if any(self.applies(study, sweep) for sweep in study.sweeps) else []
         if study.unit != PJ and not _IN_JOULES.isdisjoint(self.needs):
             return []
-        by_name = {sweep.name: sweep for sweep in (*study.sweeps, *study.architecture_sweeps)}
+        by_name = {sweep.name: sweep for sweep in study.every}
         return [name for name in _OFFERS[self.subject](study) if self.applies(study, by_name[name])]
 
     def places(self, study: Study, architectures: Sequence[str] | None = None) -> Iterator[dict[str, str]]:
@@ -273,6 +276,13 @@ FIGURES = (
         (THEORY_RATIO, BUFFER_GROWTH),
         "study_figures:draw_buffers",
         applies=lambda study, sweep: _is_fc(study, sweep) and {p.layer.sizes["N"] for p in sweep.points} == {1},
+    ),
+    FigureKind(
+        "capacity",
+        "{capacity_sweep}/capacity_{architecture}",
+        (CAPACITY, CAPACITY_SUMMARY),
+        "study_figures:draw_capacity",
+        folder=True,
     ),
     FigureKind(
         "residuals",

@@ -84,9 +84,9 @@ class RunTables:
     @cached_property
     def unit(self) -> str:
         """What the energies are in: as the study says where the tables are its own, else as the table says."""
-        if self.tested:
+        if self.tested or not self.has(ENERGIES):
             return self.study.unit
-        first = next(sweep.name for sweep in (*self.study.sweeps, *self.study.architecture_sweeps))
+        first = next(sweep.name for sweep in self.study.every)
         return unit_of(self.rows(first)["energy_table"].dropna())
 
     @cached_property
@@ -96,7 +96,7 @@ class RunTables:
 
     def sweep(self, name: str) -> Sweep:
         """Return a sweep, a network or a sweep of an architecture by its name."""
-        return next(s for s in (*self.study.sweeps, *self.study.architecture_sweeps) if s.name == name)
+        return next(s for s in self.study.every if s.name == name)
 
     def rows(self, *sweeps: str) -> pd.DataFrame:
         """Return the energies of sweeps."""

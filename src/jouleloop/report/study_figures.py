@@ -5,6 +5,7 @@ import pandas as pd
 from jouleloop.report.figures import architectures_figure, figure4, growth_figure
 from jouleloop.report.figures_architecture import architecture_figure
 from jouleloop.report.figures_buffers import buffers_figure
+from jouleloop.report.figures_capacity import capacity_figure
 from jouleloop.report.figures_conv_energy import conv_energy_figure
 from jouleloop.report.figures_energy import breakdown_figure, dram_bound_figure, heat_map_figure
 from jouleloop.report.figures_floor import floor_figure
@@ -20,6 +21,8 @@ from jouleloop.report.style import ReportFigure
 from jouleloop.tables.growth import describe
 from jouleloop.tables.layouts import (
     BUFFER_GROWTH,
+    CAPACITY,
+    CAPACITY_SUMMARY,
     LAW_POINTS,
     LAWS,
     NETWORKS,
@@ -71,6 +74,12 @@ def draw_crossover(run: RunTables, sweep: str, architecture: str) -> ReportFigur
     family = [one.name for one in family_of(run.study.sweeps, sweep).values()]
     parts = parts_table(run.rows(*family), run.study.sweeps, sweep, architecture)
     return crossover_figure(parts, sweep, architecture, describe(run.sweep(sweep)).label)
+
+
+def draw_capacity(run: RunTables, capacity_sweep: str, architecture: str) -> ReportFigure | None:
+    """Draw the optimum of a sweep's layers against the capacity of a level."""
+    steps, curves = (run.table(layout, capacity_sweep) for layout in (CAPACITY, CAPACITY_SUMMARY))
+    return capacity_figure(steps, curves, capacity_sweep, architecture)
 
 
 def draw_published(run: RunTables, sweep: str) -> ReportFigure:

@@ -10,13 +10,14 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, PathPatch
+from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Outline
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -196,7 +197,7 @@ def variable_axis(panel: Axes, label: str, x: FloatArray) -> None:
         size_axis(panel.xaxis, label, float(x.max(initial=0)))
 
 
-def legend_below(panel: Axes, handles: Sequence[Patch], *, at: float = 0.5, ncols: int = 1) -> None:
+def legend_below(panel: Axes, handles: Sequence[Artist], *, at: float = 0.5, ncols: int = 1) -> None:
     """Put a legend below the axis label of a panel, ``at`` this share of its width.
 
     The distance is in inches, so that it holds whatever the height of the panel.

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from jouleloop.errors import InputError
 from jouleloop.report.figures import architectures_figure, figure4, growth_figure
 from jouleloop.report.figures_energy import breakdown_figure, dram_bound_figure, heat_map_figure
+from jouleloop.report.figures_floor import floor_figure
 from jouleloop.report.figures_residuals import residual_figure
 from jouleloop.report.style import ReportFigure, save_figure
 from jouleloop.stats.analysis import Analysis, analyse_table
@@ -247,3 +248,14 @@ def test_a_symbol_is_text(energies: pd.DataFrame, tmp_path: Path, symbol: str) -
         paths = save_figure(figure, tmp_path)
         [svg] = [path for path in paths if path.suffix == ".svg"]
         assert html.escape(symbol, quote=False) in svg.read_text()
+
+
+def test_published_layers_have_powers_in_words() -> None:
+    columns = ["data_pj", "total_pj", "published_data_pj", "published_pj"]
+    rows = pd.DataFrame({name: [4.0e7 * 10.0**place for place in range(5)] for name in columns})
+    rows = rows.assign(architecture="simba", optimal=True, macs=[10.0 ** (place + 6) for place in range(5)])
+    figure = floor_figure(rows, "authors_grid", "simba").figure
+    figure.draw_without_rendering()
+    texts = [label.get_text() for axes in figure.axes for label in (*axes.get_xticklabels(), *axes.get_yticklabels())]
+    assert "100M" in texts
+    assert not any("$" in text for text in texts)

@@ -21,7 +21,7 @@ _COUNTS = ("tile_words", "instances", "reads", "fills", "updates")
 
 
 @dataclass(frozen=True)
-class Loops:
+class LoopTexts:
     """Loops of points on one architecture: level names once, the loops of every point as short text."""
 
     levels: tuple[str, ...]
@@ -30,7 +30,7 @@ class Loops:
     """A text a point, the levels' loops joined by ``|``, such as ``M256|C16X|M4Y``; empty without a mapping."""
 
 
-def loops_of(mappings: Iterable[Any]) -> Loops:
+def loops_of(mappings: Iterable[Any]) -> LoopTexts:
     """Return the loops of the table's ``mapping`` column."""
     levels: tuple[str, ...] = ()
     texts = []
@@ -41,7 +41,7 @@ def loops_of(mappings: Iterable[Any]) -> Loops:
         parts = [part.strip().partition(" ") for part in text.split("|")]
         levels = levels or tuple(part[0] for part in parts)
         texts.append("|".join(part[2] for part in parts))
-    return Loops(levels, tuple(texts))
+    return LoopTexts(levels, tuple(texts))
 
 
 def stored_accesses(

@@ -17,11 +17,12 @@ from markupsafe import Markup
 import jouleloop
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing, write_text
+from jouleloop.report.html.capacity import capacity_section
 from jouleloop.report.html.networks import network_headline, network_layer_table, network_totals
 from jouleloop.report.html.numbers import percent
-from jouleloop.report.html.other import comparison_table
-from jouleloop.report.html.points import Limits, chart_data
+from jouleloop.report.html.points import EmbedLimits, chart_data
 from jouleloop.report.html.sections import (
+    comparison_table,
     law_table,
     left_out_table,
     provenance_tables,
@@ -51,7 +52,7 @@ _TEXT = re.compile(r"(?P<code><(script|style)\b.*?</\2>)|(?<=>)[^<]+", re.DOTALL
 
 
 @dataclass(frozen=True)
-class Library:
+class ChartLibrary:
     """The charting library as text, with its version."""
 
     name: str
@@ -59,27 +60,28 @@ class Library:
     source: str
 
 
-def charting_library() -> Library:
+def charting_library() -> ChartLibrary:
     """Return the basic bundle of plotly.js, which stands beside the page's scripts with its licence."""
     source = _static("plotly-basic.min.js")
     found = re.search(r"plotly\.js \(basic - minified\) v([\d.]+)", source[:200])
     assert found is not None, "the bundle begins with its version"  # noqa: S101
-    return Library("plotly.js", found[1], source)
+    return ChartLibrary("plotly.js", found[1], source)
 
 
-def report_page(tables: ReportTables, output: Path, limits: Limits | None = None) -> str:
+def report_page(tables: ReportTables, output: Path, limits: EmbedLimits | None = None) -> str:
     """Return the report as one HTML text of at most `MOST_BYTES` bytes; links are relative to ``output``.
 
     Raises `InputError` where even a page with few points is too large.
     """
     with energies_in(unit_of(tables.every["energy_table"].dropna())):
-        return _report_page(tables, output, limits or Limits())
+        return _report_page(tables, output, limits or EmbedLimits())
 
 
-def _report_page(tables: ReportTables, output: Path, limits: Limits) -> str:
+def _report_page(tables: ReportTables, output: Path, limits: EmbedLimits) -> str:
     library = charting_library()
-    if not tables.verdicts["sweep"].size and (tables.networks is None or tables.networks.empty):
-        raise InputError(Fault("the table of verdicts has no rows, and there are no networks"))
+    others = (tables.networks, tables.capacity_summary)
+    if not tables.verdicts["sweep"].size and all(table is None or table.empty for table in others):
+        raise InputError(Fault("the table of verdicts has no rows, and there are no networks or curves"))
     template = _environment().get_template("report.html.j2")
     fixed = _fixed_context(tables, output, library)
     while True:
@@ -107,16 +109,19 @@ def write_report(tables: ReportTables, output: Path) -> int:
     return len(page.encode())
 
 
-def _fixed_context(tables: ReportTables, output: Path, library: Library) -> dict[str, Any]:
+def _fixed_context(tables: ReportTables, output: Path, library: ChartLibrary) -> dict[str, Any]:
     """Return all that the template shows besides the charted points."""
     statuses, left_out = left_out_table(tables)
     sweeps = list(dict.fromkeys(str(name) for name in tables.verdicts["sweep"]))
     tested = tables.verdicts if sweeps else tables.every
     architectures = list(dict.fromkeys(str(name) for name in tested["architecture"]))
+    capacity = capacity_section(tables)
+    networks = "What the layers of a network cost" if tables.networks is not None else None
     responses = tables.verdicts.drop_duplicates("response")[["response", "response_label"]]
     return {
         "version": jouleloop.__version__,
-        "heading": "How energy grows with layer size" if sweeps else "What the layers of a network cost",
+        "heading": "How energy grows with layer size" if sweeps else networks or "How the optimum grows with memory",
+        "capacity": capacity,
         "library": library,
         "library_source": _script(library.source),
         "scripts": [_script(_static(f"{name}.js")) for name in SCRIPTS],

@@ -23,7 +23,7 @@ _KEYED = ["architecture", "sweep", "key"]
 
 
 @dataclass(frozen=True)
-class Limits:
+class EmbedLimits:
     """How much is embedded, so that the page stays small."""
 
     points: int = MOST_POINTS
@@ -31,11 +31,11 @@ class Limits:
     accesses: int = 3_000
     """Points with tile sizes and accesses."""
 
-    def halved(self) -> "Limits":
+    def halved(self) -> "EmbedLimits":
         """Return half of each, the accesses first."""
         if self.accesses > 200:
-            return Limits(self.points, self.accesses // 4)
-        return Limits(self.points // 2, self.accesses)
+            return EmbedLimits(self.points, self.accesses // 4)
+        return EmbedLimits(self.points // 2, self.accesses)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ChartData:
     """Points tested, points embedded, and those of them with tile sizes and accesses."""
 
 
-def chart_data(tables: ReportTables, limits: Limits) -> ChartData:
+def chart_data(tables: ReportTables, limits: EmbedLimits) -> ChartData:
     """Return the points of all tested sweeps in the order of the verdicts."""
     responses = _responses(tables)
     ok = tables.energies[tables.energies["status"] == "ok"]

@@ -3,15 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from jouleloop.report.html.numbers import percent
+from jouleloop.report.html.numbers import number, percent
 from jouleloop.report.html.plain import Cell, PlainTable, figure, text
 from jouleloop.report.html.sources import ReportTables
+from jouleloop.stats.cases import ENERGY
 from jouleloop.tables.savings import factor_pairs, savings_table
 
 MOST_ROWS = 500
 """Rows of a table on the page."""
+#: Energies closer than this are the same optimum, found by sums in another order.
+_SAME = 1e-9
 
 
 def left_out_table(tables: ReportTables) -> tuple[dict[str, int], PlainTable | None]:
@@ -170,13 +174,14 @@ def run_tables(summary: Mapping[str, Any] | None) -> list[PlainTable]:
     """Return the summary of the run: its plain values first, then a table for each group of values or list of rows."""
     if not summary:
         return []
-    plain = {key: value for key, value in summary.items() if not isinstance(value, (dict, list))}
+    shown = ((key, value) for key, value in summary.items() if key != "version")  # of the file's layout
+    plain = {key: value for key, value in shown if value and not isinstance(value, (dict, list))}
     found = [_pairs("The run", plain)] if plain else []
     for key, value in summary.items():
-        title = _words(key).capitalize()
+        title = _heading(key)
         if isinstance(value, dict) and value:
             nested = all(isinstance(entry, dict) for entry in value.values())
-            rows = [{"": name, **entry} for name, entry in value.items()] if nested else None
+            rows = [{"name": name, **entry} for name, entry in value.items()] if nested else None
             found.append(_records(title, rows) if rows else _pairs(title, value))
         elif isinstance(value, list) and value:
             records = all(isinstance(entry, dict) for entry in value)
@@ -193,7 +198,7 @@ def provenance_tables(provenance: Mapping[str, Any]) -> list[PlainTable]:
     apart = ("files", "energies", "areas")
     keys = dict.fromkeys(key for entry in architectures.values() for key in entry if key not in apart)
     rows = [(text(name), *(text(_plain(entry.get(key))) for key in keys)) for name, entry in architectures.items()]
-    headings = ("Architecture", *(_words(key).capitalize() for key in keys))
+    headings = ("Architecture", *map(_heading, keys))
     found.append(PlainTable("How was every architecture computed?", headings, tuple(rows)))
     accesses = [
         {"architecture": name, **access}
@@ -214,14 +219,50 @@ def provenance_tables(provenance: Mapping[str, Any]) -> list[PlainTable]:
     return [*found, *run_tables(rest)]
 
 
+def comparison_table(tables: ReportTables) -> PlainTable | None:
+    """Return both runs side by side, a row a test: energies over those of the other run, and both verdicts."""
+    other = tables.other
+    if other is None:
+        return None
+    rows = []
+    for _, verdict in tables.verdicts[tables.verdicts["response"].isin(ENERGY)].iterrows():
+        sweep, architecture, response = (str(verdict[name]) for name in ("sweep", "architecture", "response"))
+        here = tables.every[(tables.every["sweep"] == sweep) & (tables.every["architecture"] == architecture)]
+        here = here[here["status"] == "ok"].drop_duplicates("layer")
+        there = other.rows(sweep, architecture, here["layer"])
+        if response not in here.columns or response not in there.columns:
+            continue
+        ratio = here[response].to_numpy(dtype=np.float64) / there[response].to_numpy(dtype=np.float64)
+        both = ratio[np.isfinite(ratio)]
+        if not both.size:
+            continue
+        below, above = int((both < 1 - _SAME).sum()), int((both > 1 + _SAME).sum())
+        shares = (float(both.min()), float(np.median(both)), float(both.max()))
+        rows.append(
+            (
+                *(text(value) for value in (sweep, architecture, str(verdict["response_label"]))),
+                *(figure(count) for count in (both.size, both.size - below - above, below, above)),
+                *(Cell(number(share, 6), share) for share in shares),
+                text(str(verdict["verdict"])),
+                text(other.verdict(sweep, architecture, response)),
+            )
+        )
+    heads = ("Sweep", "Architecture", "Response", "Layers in both", "Equal", "Lower here", "Higher here")
+    ratios = ("Least ratio", "Median", "Largest", "Verdict here", "Verdict there")
+    caption = f"How do the energies compare with the run in {other.name}? Energy here over energy there."
+    return PlainTable(caption, (*heads, *ratios), tuple(rows))
+
+
 def _pairs(caption: str, values: Mapping[str, Any]) -> PlainTable:
     return PlainTable(caption, ("What", "Value"), tuple((text(_words(k)), _cell(k, v)) for k, v in values.items()))
 
 
 def _records(caption: str, records: list[dict[str, Any]]) -> PlainTable:
-    keys = dict.fromkeys(key for record in records for key in record)
+    found = dict.fromkeys(key for record in records for key in record)
+    # What a row is about stands before its numbers.
+    keys = sorted(found, key=lambda key: key not in ("architecture", "name", "stage"))
     rows = tuple(tuple(_cell(key, record.get(key)) for key in keys) for record in records)
-    return PlainTable(caption, tuple(_words(key).capitalize() for key in keys), rows)
+    return PlainTable(caption, tuple(map(_heading, keys)), rows)
 
 
 def _cell(key: str, value: Any) -> Cell:
@@ -246,4 +287,10 @@ def _plain(value: Any) -> Any:
 
 def _words(key: str) -> str:
     # Energies carry their unit in the cell.
-    return str(key).removesuffix("_pj").replace("_", " ")
+    words = str(key).removesuffix("_pj").split("_")
+    return " ".join({"cpu": "CPU", "mb": "[MB]", "um2": "[µm²]"}.get(word, word) for word in words)
+
+
+def _heading(key: str) -> str:
+    words = _words(key)
+    return words[:1].upper() + words[1:]

@@ -20,13 +20,23 @@ from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.table import TABLE_VERSION, check_table, chosen
 from jouleloop.study.provenance import file_hash
-from jouleloop.tables.layouts import ENERGIES, LAW_POINTS, LAWS, NETWORKS, PUBLISHED, SEARCH_NOISE, THEORY_RATIO
+from jouleloop.tables.layouts import (
+    CAPACITY,
+    CAPACITY_SUMMARY,
+    ENERGIES,
+    LAW_POINTS,
+    LAWS,
+    NETWORKS,
+    PUBLISHED,
+    SEARCH_NOISE,
+    THEORY_RATIO,
+)
 from jouleloop.units import energies_in, unit_of
 from jouleloop.workload.sweep import Sweep
 
 ANALYSIS = (VERDICTS, FITS, RESIDUALS, LEFT_OUT)
 """What `jouleloop.tables.growth.write_analysis` writes; the report needs all of them or makes them itself."""
-FURTHER = (NETWORKS, PUBLISHED, THEORY_RATIO, LAWS, LAW_POINTS, SEARCH_NOISE)
+FURTHER = (NETWORKS, PUBLISHED, THEORY_RATIO, LAWS, LAW_POINTS, SEARCH_NOISE, CAPACITY, CAPACITY_SUMMARY)
 SUMMARY = "summary.json"
 OPTIONAL = (*(layout.file for layout in FURTHER), SUMMARY)
 """What the report shows where it is there: tables by name, and the summary of the run."""
@@ -59,6 +69,8 @@ class ReportTables:
     laws: pd.DataFrame | None = None
     law_points: pd.DataFrame | None = None
     search_noise: pd.DataFrame | None = None
+    capacity: pd.DataFrame | None = None
+    capacity_summary: pd.DataFrame | None = None
     """Further tables; None where the run has not made them."""
     summary: Mapping[str, Any] | None = None
     """What ``summary.json`` says of the run; None without."""
@@ -98,44 +110,24 @@ def read_tables(
     further = {layout: _file(folder, layout) for layout in FURTHER if layout.file in optional}
     files = [source, *further.values(), *(_file(folder, layout) for layout in present)]
     large = not again and len(present) == len(ANALYSIS) and is_large(path for path in files if path)
-    every = read_table(source, ENERGIES, columns=OF_ALL.__contains__ if large else None)[0]
-    try:
-        check_table(every, options)
-    except InputError as error:
-        raise error.at(source) from error
+    every = _every(source, options, large=large, curves=bool(further.get(CAPACITY_SUMMARY)))
     bounds = further.pop(THEORY_RATIO, None)
     if bounds and not large:
         every = _with_bounds(every, _read(bounds, THEORY_RATIO), bounds)
     sweeps, notes = sweeps_of(provenance, root)
-    names = {str(name) for name in every["sweep"].unique()}
     charted = None
-    listed = further.get(NETWORKS)
-    networks = set() if listed is None else {str(name) for name in _read(listed, NETWORKS)["network"]}
-    if names <= networks | {name for name, sweep in sweeps.items() if sweep.is_network}:
+    if _only_networks(every, sweeps, further.get(NETWORKS)):
         # Nothing tests the growth of networks; what lies here is of another study.
-        present = []
         analysis = {layout.file: pd.DataFrame(columns=[one.name for one in layout.columns]) for layout in ANALYSIS}
     elif again or not present:
         with energies_in(unit_of(every["energy_table"].dropna())):
             analysis = _analysed(every, sweeps, options, source)
-    elif len(present) < len(ANALYSIS):
+    else:
         lacking = [str(folder / f"{layout.file}.parquet") for layout in ANALYSIS if layout not in present]
         raise_all([Fault("no such file: has the run finished?", path) for path in lacking])
-    if not again and present:
         # The page shows rows of tables; of a sweep itself, the shape of its layers.
         sweeps = {name: one if one.is_network else replace(one, points=one.points[:1]) for name, one in sweeps.items()}
-        analysis = {layout.file: _read(_file(folder, layout), layout) for layout in ANALYSIS if layout != RESIDUALS}
-        residuals = _file(folder, RESIDUALS)
-        if large and residuals:
-            first = analysis[VERDICTS.file].drop_duplicates(GROUP)[[*GROUP, "response"]].fillna("")
-            tests = {tuple(group): str(response) for *group, response in first.itertuples(index=False)}
-            charted = charted_points(residuals, tests)
-            analysis[RESIDUALS.file] = charted.rows(residuals, RESIDUALS, {"response": set(first["response"])})
-            _check_analysis(analysis, read_parts(residuals, RESIDUALS, {"response": _DIRECT}), every, folder)
-        else:
-            analysis[RESIDUALS.file] = _read(residuals, RESIDUALS)
-            _check_analysis(analysis, [analysis[RESIDUALS.file]], every, folder)
-
+        analysis, charted = _read_analysis(folder, every, large=large)
     energies = charted.rows(source, ENERGIES) if charted else every
     if bounds and charted:
         energies = _with_bounds(energies, charted.rows(bounds, THEORY_RATIO), bounds)
@@ -145,29 +137,80 @@ def read_tables(
         if path
     }
     if NETWORKS.file in read:
-        where = {"sweep": {str(name) for name in read[NETWORKS.file]["network"]}}
-        chosen_rows = read_table(source, ENERGIES, where=where)[0] if large else every
-        read["network_points"] = chosen_rows[chosen_rows["sweep"].isin(where["sweep"])]
-    summary = read_json(folder / SUMMARY) if SUMMARY in optional and (folder / SUMMARY).is_file() else None
-    if summary is not None and not isinstance(summary, dict):
-        raise InputError(Fault("not a summary of a run: an object is wanted", str(folder / SUMMARY)))
+        read["network_points"] = _network_points(source, read[NETWORKS.file], every, large=large)
     store = folder / "store"
-    shown = [f"{ENERGIES.file}.csv", source.name, *(f"{layout.file}.csv" for layout in ANALYSIS), "verdicts.txt"]
-    shown += [f"{name}.csv" if name != SUMMARY else name for name in OPTIONAL if name in optional]
     return ReportTables(
         energies,
         every,
         provenance,
         charted=charted,
         sweeps=sweeps,
-        summary=summary,
+        summary=_summary(folder / SUMMARY) if SUMMARY in optional else None,
         store=store if store.is_dir() else None,
         other=None if against is None else read_other(against),
         notes=tuple(notes),
-        links=tuple(folder / name for name in shown if (folder / name).is_file()),
+        links=_links(folder, optional),
         **analysis,
         **read,
     )
+
+
+def _every(source: Path, options: StatisticsOptions, *, large: bool, curves: bool) -> pd.DataFrame:
+    """Return all rows of the table of energies, checked; of a large run few columns.
+
+    A run of ``curves`` alone has none.
+    """
+    every = read_table(source, ENERGIES, columns=OF_ALL.__contains__ if large else None)[0]
+    if curves and not len(every):
+        return every.reindex(columns=[*every, *sorted(OF_ALL - set(every))])
+    try:
+        check_table(every, options)
+    except InputError as error:
+        raise error.at(source) from error
+    return every
+
+
+def _only_networks(every: pd.DataFrame, sweeps: Mapping[str, Sweep], listed: Path | None) -> bool:
+    networks = set() if listed is None else {str(name) for name in _read(listed, NETWORKS)["network"]}
+    networks |= {name for name, sweep in sweeps.items() if sweep.is_network}
+    return {str(name) for name in every["sweep"].unique()} <= networks
+
+
+def _read_analysis(folder: Path, every: pd.DataFrame, *, large: bool) -> tuple[dict[str, pd.DataFrame], Charted | None]:
+    """Return the tables of the statistics, checked, and of a large run the points that are charted."""
+    analysis = {layout.file: _read(_file(folder, layout), layout) for layout in ANALYSIS if layout != RESIDUALS}
+    residuals = _file(folder, RESIDUALS)
+    if large and residuals:
+        first = analysis[VERDICTS.file].drop_duplicates(GROUP)[[*GROUP, "response"]].fillna("")
+        tests = {tuple(group): str(response) for *group, response in first.itertuples(index=False)}
+        charted = charted_points(residuals, tests)
+        analysis[RESIDUALS.file] = charted.rows(residuals, RESIDUALS, {"response": set(first["response"])})
+        _check_analysis(analysis, read_parts(residuals, RESIDUALS, {"response": _DIRECT}), every, folder)
+        return analysis, charted
+    analysis[RESIDUALS.file] = _read(residuals, RESIDUALS)
+    _check_analysis(analysis, [analysis[RESIDUALS.file]], every, folder)
+    return analysis, None
+
+
+def _network_points(source: Path, networks: pd.DataFrame, every: pd.DataFrame, *, large: bool) -> pd.DataFrame:
+    """Return the rows of the table of energies that are layers of networks."""
+    names = {str(name) for name in networks["network"]}
+    rows = read_table(source, ENERGIES, where={"sweep": names})[0] if large else every
+    return rows[rows["sweep"].isin(names)]
+
+
+def _links(folder: Path, optional: Collection[str]) -> tuple[Path, ...]:
+    """Return the files in ``folder`` that the page may refer to."""
+    names = [f"{ENERGIES.file}.csv", f"{ENERGIES.file}.parquet", *(f"{layout.file}.csv" for layout in ANALYSIS)]
+    names += ["verdicts.txt", *(f"{name}.csv" if name != SUMMARY else name for name in OPTIONAL if name in optional)]
+    return tuple(folder / name for name in names if (folder / name).is_file())
+
+
+def _summary(path: Path) -> Mapping[str, Any] | None:
+    summary = read_json(path) if path.is_file() else None
+    if summary is not None and not isinstance(summary, dict):
+        raise InputError(Fault("not a summary of a run: an object is wanted", str(path)))
+    return summary
 
 
 def _file(folder: Path, layout: Layout) -> Path | None:

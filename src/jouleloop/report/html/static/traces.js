@@ -253,9 +253,13 @@
         });
         legend.set(part.label, { kind: "box", colour, pattern: part.level === "compute" ? "" : part.space, text: part.label.replace(/_/g, " ") });
       }
-      layout[`xaxis${suffix}`] = axis(p === panels.length - 1 ? label : "", { type: sizes ? "linear" : "category", anchor: `y${suffix}`, nticks: narrow ? 5 : 12, showgrid: false, tickangle: narrow ? 0 : "auto" });
+      const last = p === panels.length - 1;
+      // Panels of categories have the same ones: the last names them all, upright, so that none runs into another.
+      const ticks = sizes ? { type: "linear", nticks: narrow ? 5 : 12, tickangle: narrow ? 0 : "auto" }
+        : { type: "category", showticklabels: last, tickangle: -90, nticks: narrow ? 24 : 60 };
+      layout[`xaxis${suffix}`] = axis(last ? label : "", { anchor: `y${suffix}`, showgrid: false, ...ticks });
       layout[`yaxis${suffix}`] = axis(share ? "share of total" : `total energy${JL.joules ? "" : ` [${JL.data.unit}]`}`, {
-        domain: [Math.max(0, top - 1 / panels.length + (p === panels.length - 1 ? 0 : gap)), top - gap * 0.6], anchor: `x${suffix}`,
+        domain: [Math.max(0, top - 1 / panels.length + (last ? 0 : gap)), top - gap * 0.6], anchor: `x${suffix}`,
         tickformat: share ? ".0%" : "~s", ticksuffix: share || !JL.joules ? "" : "J", range: share ? [0, 1] : undefined, rangemode: "tozero",
       });
       layout.annotations.push({ text: `<b>${plain(panel.name)}</b>`, xref: "paper", yref: "paper", x: 0, y: top, xanchor: "left", yanchor: "top", showarrow: false });
