@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jouleloop.api.bounds import Bounds, bounds
+    from jouleloop.api.capacity_fronts import FrontByCapacity, front_by_capacity
+    from jouleloop.api.chains import chain
+    from jouleloop.api.curves import Curve, CurveInterrupted, curve
+    from jouleloop.api.explorations import Exploration, explore
+    from jouleloop.api.fronts import Front, front
     from jouleloop.api.hardware import Architecture, architecture_names
+    from jouleloop.api.network_curve import NetworkCurve, network_curve
     from jouleloop.api.results import Result
     from jouleloop.api.run import Interrupted, evaluate, laws, search, sweep
     from jouleloop.errors import EngineError, InputError, JouleloopError, MappingError
@@ -26,18 +32,30 @@ __version__ = "0.1.0"
 __all__ = [
     "Architecture",
     "Bounds",
+    "Curve",
+    "CurveInterrupted",
     "EngineError",
+    "Exploration",
+    "Front",
+    "FrontByCapacity",
     "InputError",
     "Interrupted",
     "JouleloopError",
     "Layer",
     "MappingError",
+    "NetworkCurve",
     "Result",
     "__version__",
     "architecture_names",
     "bounds",
+    "chain",
+    "curve",
     "evaluate",
+    "explore",
+    "front",
+    "front_by_capacity",
     "laws",
+    "network_curve",
     "parse_layer",
     "search",
     "sweep",
@@ -50,7 +68,13 @@ if os.environ.get("JOULELOOP_JOB"):
 #: Where each name comes from.
 _HOMES = {
     "jouleloop.api.bounds": ("Bounds", "bounds"),
+    "jouleloop.api.capacity_fronts": ("FrontByCapacity", "front_by_capacity"),
+    "jouleloop.api.curves": ("Curve", "CurveInterrupted", "curve"),
+    "jouleloop.api.explorations": ("Exploration", "explore"),
+    "jouleloop.api.fronts": ("Front", "front"),
+    "jouleloop.api.chains": ("chain",),
     "jouleloop.api.hardware": ("Architecture", "architecture_names"),
+    "jouleloop.api.network_curve": ("NetworkCurve", "network_curve"),
     "jouleloop.api.results": ("Result",),
     "jouleloop.api.run": ("Interrupted", "evaluate", "laws", "search", "sweep"),
     "jouleloop.errors": ("EngineError", "InputError", "JouleloopError", "MappingError"),

@@ -183,6 +183,13 @@ def give_up_when_told(first: Callable[[], None], last: Callable[[], None]) -> No
         signal.signal(number, end)
 
 
+def let_it_end() -> None:
+    """Let no signal disturb what is left, which takes a moment; where it takes longer, the process is left."""
+    if threading.current_thread() is threading.main_thread():
+        for number in _SIGNALS[:2]:
+            signal.signal(number, lambda number, _: _leave_soon(number))
+
+
 def _leave_soon(number: int, last: Callable[[], None] = lambda: None) -> None:
     """End the process in some seconds, however far it is then."""
 

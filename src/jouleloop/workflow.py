@@ -10,17 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.config.load import Study, load_study, published_sweeps
+from jouleloop.curves.sweep import check_capacities
 from jouleloop.files import is_file, remove_left_over
 from jouleloop.layouts import Layout
 from jouleloop.memory import group_kills, group_limit
 from jouleloop.report.registry import FIGURES, FigureGroup, FigureKind, figure_groups, is_published
-from jouleloop.signals import give_up_when_told
+from jouleloop.signals import give_up_when_told, let_it_end
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
+from jouleloop.study.chains import SEARCH, check_chains
 from jouleloop.study.chunks import chunk_digest, write_layers
 from jouleloop.study.confirm import confirm_parameters
 from jouleloop.study.engines import check_engines
 from jouleloop.study.kernels import compile_kernels
-from jouleloop.study.keys import digest
+from jouleloop.study.keys import code_digest, digest
 from jouleloop.study.occupied import claim, occupied
 from jouleloop.study.plan import expected_chunks, map_parameters, plan, plan_variants, targets_of
 from jouleloop.study.runlog import LOGS, start_run
@@ -29,6 +31,10 @@ from jouleloop.study.variants import points_digest
 from jouleloop.tables.layers import check_sweeps
 from jouleloop.tables.layouts import (
     BUFFER_GROWTH,
+    CAPACITY,
+    CAPACITY_SUMMARY,
+    CHAIN_GROWTH,
+    CHAINS,
     CROSSCHECK,
     CROSSCHECK_SUMMARY,
     ENERGIES,
@@ -86,6 +92,8 @@ class Workflow:
         check_sweeps(self.study.tested)
         self.config = self.study.config
         self._targets = targets_of(self.study)
+        check_capacities(self.study, self._targets)
+        check_chains(self.study, self._targets)
         self.architectures = list(self.config.architectures)
         self.statistics = self.config.statistics.model_dump()
         self.formats = self.config.outputs.figure_formats
@@ -106,6 +114,52 @@ class Workflow:
     def variant_sources(self) -> dict[str, str]:
         """The file of every sweep of an architecture."""
         return {sweep.name: sweep.source for sweep in self.study.architecture_sweeps}
+
+    @cached_property
+    def capacity_sources(self) -> dict[str, list[str]]:
+        """The files of every sweep of a capacity: its own, and that of its network."""
+        return {
+            sweep.name: [sweep.source, *([sweep.curves.network] if sweep.curves and sweep.curves.network else [])]
+            for sweep in self.study.capacity_sweeps
+        }
+
+    @property
+    def capacity_files(self) -> list[str]:
+        """The curves of every sweep of a capacity on each of its architectures."""
+        return [
+            f"{RESULTS}/capacity/{sweep.name}/{arch}/{layout.file}.parquet"
+            for sweep in self.study.capacity_sweeps
+            for arch in filter(sweep.runs_on, self.architectures)
+            for layout in (CAPACITY, CAPACITY_SUMMARY)
+        ]
+
+    def capacity_options(self, sweep: str, architecture: str) -> dict[str, Any]:
+        """Return what the curves of a sweep on an architecture depend on, by content."""
+        found = next(one for one in self.study.capacity_sweeps if one.name == sweep)
+        layers = [(point.layer.spec(), point.count) for point in found.points]
+        asked = [repr(found.curves), layers, self.statistics]
+        return {**self._parameters[architecture], "curves": digest(asked)[:16]}
+
+    @cached_property
+    def chain_sources(self) -> dict[str, str]:
+        """The file of every sweep of chains."""
+        return {sweep.name: sweep.source for sweep in self.study.chain_sweeps}
+
+    @property
+    def chain_files(self) -> list[str]:
+        """The tables and drawn results of every sweep of chains on each of its architectures."""
+        return [
+            f"{RESULTS}/chains/{sweep.name}/{arch}.{ending}"
+            for sweep in self.study.chain_sweeps
+            for arch in filter(sweep.runs_on, self.architectures)
+            for ending in ("parquet", "json")
+        ]
+
+    def chain_options(self, sweep: str, architecture: str) -> dict[str, Any]:
+        """Return what the chains of a sweep on an architecture depend on, by content."""
+        found = next(one for one in self.study.chain_sweeps if one.name == sweep)
+        asked = digest(repr([found.level, found.recompute, [(p.variant, p.chain.problems) for p in found.points]]))
+        return {**self._parameters[architecture], "chains": asked[:16], "fusion": code_digest(SEARCH)}
 
     @cached_property
     def published_sources(self) -> list[str]:
@@ -219,12 +273,13 @@ class Workflow:
         return [
             *([SEARCH_NOISE] if self.config.outputs.search_noise else []),
             *([PUBLISHED] if self._compared else []),
+            *([CAPACITY, CAPACITY_SUMMARY] if self.study.capacity_sweeps else []),
         ]
 
     @property
     def shown(self) -> list[str]:
         """What the page shows, by name; nothing where there is no page."""
-        if not self.study.tested and not self.study.networks:
+        if not self.study.tested and not self.study.networks and not self.study.capacity_sweeps:
             return []
         return [*(layout.file for layout in (*self.derived, *self.further)), "summary.json"]
 
@@ -242,9 +297,12 @@ class Workflow:
     def targets(self) -> list[str]:
         """All that a run makes."""
         found = parquet(ENERGIES) + csv(ENERGIES, *self.derived, *self.further)
+        # Asked for by itself: where one is damaged, nothing that is made already would ask for it.
+        found += [f"{RESULTS}/specs/{arch}.yaml" for arch in self.architectures]
         found += [f"{RESULTS}/architecture/{name}.csv" for name in self.variant_sources]
         found += [f"{RESULTS}/verdicts.txt"] if self.study.tested else []
         found += [f"{RESULTS}/report.html"] if self.shown else []
+        found += [*csv(CHAINS, CHAIN_GROWTH), f"{RESULTS}/chains.html"] if self.study.chain_sweeps else []
         found += self.figure_files(always=True) + (self.timeloop_inputs if self.config.outputs.specs else [])
         return found + (self.crosscheck if self.config.confirm else [])
 
@@ -293,7 +351,7 @@ class Workflow:
 
     def figure_inputs(self, group: FigureGroup) -> Callable[[Sequence[str]], list[str]]:
         """Return what tells the files that a job draws from, by its wildcards: tables, and the sweep's own file."""
-        sources = {**self.sources, **self.variant_sources}
+        sources = {sweep.name: sweep.source for sweep in self.study.every}
         tables = list(dict.fromkeys(file for kind in group.kinds for file in parquet(*kind.inputs)))
         return lambda wildcards: [*tables, *(sources[name] for name in wildcards)]
 
@@ -307,7 +365,7 @@ class Workflow:
 
     def caption(self, kind: FigureKind, subject: str = "") -> str:
         """Return the caption of a kind of figure for a sweep or network, or for the study."""
-        sizes = {s.name: len(s.points) for s in (*self.study.sweeps, *self.study.architecture_sweeps)}
+        sizes = {s.name: len(s.points) for s in self.study.every}
         words = {
             kind.subject or "sweep": subject,
             "layers": sizes[subject] if subject else ", ".join(f"{name} {count}" for name, count in sizes.items()),
@@ -347,6 +405,10 @@ class Workflow:
             for chunk, varied in self._variants[arch].items():
                 options[f"variants/{arch}-{chunk}"] = self.variant_options(arch, chunk)
                 points[f"variants/{arch}-{chunk}"] = len(varied)
+            for sweep in self.study.capacity_sweeps:
+                if sweep.runs_on(arch):
+                    options[f"curves/{arch}-{sweep.name}"] = self.capacity_options(sweep.name, arch)
+                    points[f"curves/{arch}-{sweep.name}"] = len(sweep.points)
         start_run(LOGS, expected_chunks(options, points))
         for name, chunk in self._layers.items():
             write_layers(Path(f"{RESULTS}/chunks/{name}.txt"), chunk)
@@ -360,7 +422,7 @@ class Workflow:
 
     @property
     def _sweep_names(self) -> list[str]:
-        return [sweep.name for sweep in (*self.study.sweeps, *self.study.architecture_sweeps)]
+        return [*(sweep.name for sweep in self.study.every), *self.chain_sources]
 
     def _settings(self, configuration: Iterable[Path]) -> dict[str, Any]:
         """Return what makes the configuration a study of its own; see `claim`."""
@@ -373,6 +435,7 @@ class Workflow:
 
     def end(self, *, failed: bool = False) -> None:
         """Show what the run did and found, and that memory was lacking where the system killed something for it."""
+        let_it_end()  # Snakemake only removes its locks now
         if group_kills() > self._kills:
             limit = group_limit()
             allowed = "" if limit is None else f" of {limit // 10**6:,} MB"

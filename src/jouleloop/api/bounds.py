@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from jouleloop.api.hardware import Architecture
-from jouleloop.api.layers import LayerLike
+from jouleloop.api.layers import LayerLike, problem_of
 from jouleloop.api.run import ArchitectureLike, architecture_of
 from jouleloop.errors import Fault, InputError
 from jouleloop.tables.network_bound import (
@@ -20,6 +20,7 @@ from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.bounds import single_processor_bounds
 from jouleloop.theory.convolution.layer import Precisions
 from jouleloop.workload.layer import Layer
+from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
 
 
@@ -78,10 +79,7 @@ def bounds(architecture: ArchitectureLike, layer: str | Layer) -> Bounds:
 def _layer(layer: LayerLike) -> Layer:
     if isinstance(layer, Layer):
         return layer
-    try:
-        return parse_layer(str(layer))
-    except InputError as error:
-        if str(layer).endswith((".yaml", ".yml")):
-            fault = Fault("bounds are those of layers, not of problem files", "layer", value=str(layer))
-            raise InputError(fault) from error
-        raise error.at("layer") from error
+    problem_of(layer)  # whose faults are those of every command
+    if isinstance(layer, Problem) or str(layer).endswith((".yaml", ".yml")):
+        raise InputError(Fault("bounds are those of layers, not of problem files", "layer", value=str(layer)))
+    return parse_layer(str(layer))

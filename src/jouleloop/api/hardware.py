@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jouleloop.api.project import energy_sources, load_target, roots, split_constraints
+from jouleloop.api.rows import energy_rows, html_table
 from jouleloop.arch.architecture import StorageLevel
 from jouleloop.engines.protocol import SEMANTICS, Target
+from jouleloop.errors import InputError, unknown
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.units import energies_in, renamed
 from jouleloop.workload.layer import CONV
@@ -54,6 +57,7 @@ class Architecture:
         changes: Mapping[str, Value] | None = None,
         semantics: str = SEMANTICS[0],
         factors: str | None = None,
+        space: str | None = None,
         shape: ProblemShape = CONV,
     ) -> "Architecture":
         """Return the architecture of a name or file.
@@ -75,6 +79,9 @@ class Architecture:
             Attributes that differ from the file, by path, such as ``{"shared_glb.depth": 8192}``.
         factors
             ``perfect`` or ``imperfect``: whether loops must divide the layer; as configured without it.
+        space
+            ``timeloop`` or ``legal``: the orders of loops that Timeloop's mapper tries, or all that the constraints
+            allow; as configured without it.
         shape
             Shape of problem that the constraints are written for.
 
@@ -95,6 +102,7 @@ class Architecture:
             variables=variables,
             changes=changes,
             factors=factors,
+            space=space,
             shape=shape,
         )
         return cls._of(targets, shape)
@@ -157,8 +165,11 @@ class Architecture:
         return self.targets.arch.compute.instances
 
     def level(self, name: str) -> StorageLevel:
-        """Return the storage level called ``name``; raise `KeyError` where there is none."""
-        return {level.name: level for level in self.levels}[name]
+        """Return the storage level called ``name``; raise `InputError` with the nearest one where there is none."""
+        levels = {level.name: level for level in self.levels}
+        if name not in levels:
+            raise InputError(unknown(name, levels, "storage level", field="name"))
+        return levels[name]
 
     @property
     def constrained(self) -> bool:
@@ -181,24 +192,14 @@ class Architecture:
         return f"<Architecture {self.name}: {len(self.levels)} levels, {self.mac_units} MAC units{changed}>"
 
     def _repr_html_(self) -> str:
-        from jouleloop.api.html import architecture_html  # noqa: PLC0415 - for notebooks only
-
-        return architecture_html(self)
-
-
-def energy_rows(target: Target) -> list[dict[str, object]]:
-    """Return every energy that is charged: a record a component and action, per access and per word."""
-    words = {level.name: level.block_words for level in target.arch.levels}
-    rows = []
-    for row in target.costs.rows(target.arch.compute.name):
-        block = words.get(row["component"], 1)
-        energy = {"energy_pj": row["energy_pj"], "words": block, "energy_pj_per_word": row["energy_pj"] / block}
-        rows.append({"component": row["component"], "action": row["action"], **energy, **_origin(row)})
-    return rows
-
-
-def _origin(row: Mapping[str, object]) -> dict[str, object]:
-    return {"estimator": row["estimator"], "source": row["source"]}
+        compute = self.targets.arch.compute
+        words = ["unlimited" if one.capacity_words is None else f"{one.capacity_words:,}" for one in self.levels]
+        rows = [
+            (one.name, f"{one.instances:,}", held, one.word_bits) for one, held in zip(self.levels, words, strict=True)
+        ]
+        rows.append((compute.name, f"{compute.instances:,}", "", compute.word_bits))
+        table = html_table(("level", "instances", "words per instance", "bits per word"), rows)
+        return f"<p><b>{escape(self.name)}</b>, energies {escape(self.targets.costs.table)}</p>{table}"
 
 
 def architecture_names() -> list[str]:

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,14 @@ def sweeps_of(layers: SweepLike, progress: Progress | None = None) -> list[Sweep
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{layers.get('name', 'sweep')}.yaml"
             write_yaml(path, dict(layers))
-            return load_all(path)
+            try:
+                return load_all(path)
+            except InputError as error:
+                raise InputError(replace(one, source="layers") for one in error.faults) from error
     if isinstance(layers, (str, Path)):
         return _named(str(layers), progress)
-    if not isinstance(layers, Iterable):
+    several: Any = layers  # whatever a notebook gives
+    if not isinstance(several, Iterable) or not several:
         raise InputError(Fault("are no layers", "layers", value=layers, allowed="a name, a path, or a list of layers"))
     whole = [layer for layer in layers if isinstance(layer, Sweep)]
     if whole and len(whole) == len(layers):

@@ -13,6 +13,8 @@ from jouleloop.documents.load import load_document
 from jouleloop.energy.choice import DATA, EnergySource, source_of
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
 from jouleloop.files import is_file
+from jouleloop.mapspace.constraints import SpaceName
+from jouleloop.study.plan import files_of
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import ProblemShape
@@ -73,9 +75,8 @@ def target_files(arch: str, constraints: str | None = None) -> TargetFiles:
         config = project_config(root)
         if config is not None and arch in config.architectures:
             entry = config.architectures[arch]
-            which = constraints or entry.set
-            beside = root / entry.constraints
-            found = TargetFiles(arch, root / entry.arch, entry.sources(root), beside, which, factors=entry.factors)
+            found = files_of(arch, entry, root)
+            found = replace(found, which=constraints or found.which)
             break
         path = Path(arch) if Path(arch).suffix in _DESIGN else root / "arch" / f"{arch}.yaml"
         if is_file(path):
@@ -192,6 +193,7 @@ def load_target(
     variables: Mapping[str, str] | None = None,
     changes: Mapping[str, Value] | None = None,
     factors: str | None = None,
+    space: str | None = None,
     shape: ProblemShape = CONV,
 ) -> TargetSet:
     """Return the target ``arch``, its files replaced by those given.
@@ -202,6 +204,8 @@ def load_target(
         Variables of a template by name, and attributes to change by path.
     factors
         ``perfect`` or ``imperfect``: whether loops must divide the layer; as configured without it.
+    space
+        ``timeloop`` or ``legal``: which orders of loops count; as configured without it.
     shape
         Shape of the problem that the constraints are written for.
     """
@@ -213,9 +217,20 @@ def load_target(
         files = replace(files, variables=given, changes=tuple((changes or {}).items()))
     if factors is not None:
         files = replace(files, factors=factors_of(factors))
+    if space is not None:
+        files = replace(files, space=space_of(space))
     if constraints_file is not None:
         files = replace(files, constraints=constraints_file, which=constraints or "full")
     return TargetSet(files, semantics, (shape,))
+
+
+def space_of(text: str) -> SpaceName:
+    """Return ``text``; raise `InputError` where it names no mapspace."""
+    if text == "timeloop":
+        return "timeloop"
+    if text == "legal":
+        return "legal"
+    raise InputError(unknown(text, ("timeloop", "legal"), "mapspace", field="space"))
 
 
 def factors_of(text: str) -> Literal["perfect", "imperfect"]:

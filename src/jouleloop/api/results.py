@@ -1,11 +1,12 @@
 """The answer for one layer on one architecture: what a mapping costs, where the energy goes, what is proven."""
 
-import importlib
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import jouleloop
-from jouleloop.api.hardware import Architecture, energy_rows
+from jouleloop.api.hardware import Architecture
+from jouleloop.api.rows import breakdown_rows, energy_rows, html_table
 from jouleloop.errors import InputError, MappingError, unknown
 from jouleloop.mapping.formats import to_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping
@@ -14,7 +15,7 @@ from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.leakage import leakage_pj
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.result import SearchResult
-from jouleloop.units import PJ, energies_in, renamed
+from jouleloop.units import PJ, energies_in, renamed, said
 from jouleloop.workload.problem import Problem
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 #: Version of the plain form of a result; it changes when a key changes its name or meaning.
 SCHEMA = "jouleloop/result/1"
-#: Pictures of a result, and the modules that draw them.
-PLOTS = {"breakdown": "plot", "mapping": "plot_mapping"}
+#: Pictures of a result.
+PLOTS = ("breakdown", "mapping")
 
 
 @dataclass(frozen=True)
@@ -162,16 +163,13 @@ class Result:
 
         ``watch`` is told how it goes, and may stop it: then `KeyboardInterrupt` is raised.
         """
-        from jouleloop.mapspace.space import build_mapspace  # noqa: PLC0415
-        from jouleloop.model.semantics import rules_of  # noqa: PLC0415
-        from jouleloop.optimum.certificate import certify  # noqa: PLC0415 - loads the kernels
+        from jouleloop.engines.native import mapspace_of  # noqa: PLC0415 - loads the kernels
+        from jouleloop.optimum.certificate import certify  # noqa: PLC0415 - as above
 
         if self.search is None:
             raise MappingError("a mapping that was given proves no optimum: there is no certificate")
         target = self.architecture.target(self.problem)
-        imperfect = target.constraints.factors == "imperfect"
-        rounds = rules_of(target.semantics).rounds_factors
-        space = build_mapspace(self.problem, target.arch, target.constraints, imperfect=imperfect, rounds=rounds)
+        space = mapspace_of(self.problem, target)
         return certify(space, target.constraints, target.costs, self.search, target.semantics, watch)
 
     def plot(self, what: "str | Axes" = "breakdown", ax: "Axes | None" = None) -> "Axes":
@@ -183,10 +181,14 @@ class Result:
         kind, axes = (what, ax) if isinstance(what, str) else ("breakdown", what)
         if kind not in PLOTS:
             raise InputError(unknown(kind, PLOTS, "picture", field="what"))
-        self.counts  # noqa: B018 - without a mapping there is nothing to draw
-        plot = importlib.import_module(f"jouleloop.api.{PLOTS[kind]}")  # matplotlib is slow to import
-        drawn: Axes = getattr(plot, f"plot_{kind}")(self, axes)
-        return drawn
+        counts = self.counts  # without a mapping there is nothing to draw
+        from jouleloop.api.plot import plot_breakdown, plot_mapping  # noqa: PLC0415 - matplotlib is slow to import
+
+        title = f"{self.problem.name} on {self.architecture.name}: {self.energy_pj:,.0f} {self.unit}"
+        if kind == "breakdown":
+            return plot_breakdown(breakdown_rows(counts), title, self.unit, axes)
+        spaces = [space.name for space in self.problem.data_spaces]
+        return plot_mapping(self.loop_nest.levels, counts, spaces, title, axes)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``--json`` prints it; what varies from run to run stands under ``run``."""
@@ -232,35 +234,21 @@ class Result:
         return f"<Result {head}: {self.energy_pj:,.0f} {self.unit}, {self.cycles:,} cycles{proven}>"
 
     def _repr_html_(self) -> str:
-        from jouleloop.api.html import result_html  # noqa: PLC0415 - for notebooks only
-
-        return result_html(self)
-
-
-def breakdown_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return a record a level and data space, a network that costs energy, then the operations; `Result.breakdown`."""
-    rows: list[dict[str, Any]] = []
-    total = evaluation.energy_pj or 1.0
-    for level in evaluation.levels:
-        for space, stats in level.data.items():
-            rows.append(
-                {
-                    "level": level.name,
-                    "data_space": space,
-                    "energy_pj": stats.energy_pj,
-                    "share": stats.energy_pj / total,
-                    "instances": stats.instances,
-                    "tile_words": stats.tile_words,
-                    "reads": stats.reads,
-                    "fills": stats.fills,
-                    "updates": stats.updates,
-                }
+        head = f"<b>{escape(self.problem.name)}</b> on <b>{escape(self.architecture.name)}</b>"
+        if self.evaluation is None:
+            return f"<p>{head}: {escape(self.status)}, {escape(self.reason)}</p>"
+        proof = "" if self.search is None else f"; {'proven optimal' if self.optimal else 'not proven optimal'}"
+        totals = f"{self.energy_pj:,.2f} {self.unit}, {self.cycles:,} cycles, utilization {self.utilization:.3f}{proof}"
+        rows = [
+            (
+                *(row["level"], row["data_space"], f"{row['energy_pj']:,.2f}", f"{row['share']:.1%}"),
+                f"{row['reads']:,}" if "reads" in row else "",
             )
-    for network, spaces in evaluation.networks.items():
-        for space, traffic in spaces.items():
-            if traffic.energy_pj:
-                share = traffic.energy_pj / total
-                rows.append({"level": network, "data_space": space, "energy_pj": traffic.energy_pj, "share": share})
-    compute = evaluation.compute_energy_pj
-    last = {"level": evaluation.compute_name, "data_space": "compute", "energy_pj": compute, "share": compute / total}
-    return [*rows, {**last, "instances": evaluation.compute_instances}]
+            for row in breakdown_rows(self.counts)
+        ]
+        with energies_in(self.unit):
+            table = html_table(("level", "data space", said("energy [pJ]"), "share", "reads per instance"), rows)
+        nest = (
+            f"<details><summary>loop nest</summary><pre>{escape(self.nest())}</pre></details>" if self.mapping else ""
+        )
+        return f"<p>{head}: {totals}</p>{table}{nest}"

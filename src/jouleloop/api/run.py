@@ -208,6 +208,8 @@ def laws(
 
     if hasattr(layers, "columns"):
         table: pd.DataFrame = layers  # type: ignore[assignment]
+        lacking = [name for name in ("architecture", "sweep", "layer") if name not in table.columns]
+        raise_all([Fault("has no such column: is it what jl.sweep returned?", "layers", value=one) for one in lacking])
         hardware = list(dict.fromkeys(table["architecture"])) if architectures is None else architectures
         sweeps, jobs = _jobs(_sweeps_in(table), hardware, constraints)
         energies = renamed_table(table, read)
@@ -259,6 +261,8 @@ def _jobs(
 ) -> "tuple[list[Sweep], dict[str, Job]]":
     """Return the sweeps, and how they are searched; raise `InputError` with the faults of all that is given."""
     several = [architectures] if isinstance(architectures, (str, Path, Architecture)) else architectures
+    if not several:
+        raise InputError(Fault("are none", "architectures", value=architectures, allowed="a name, a path, or several"))
     made = gather(
         lambda: sweeps_of(layers),
         lambda: options_of(objective, budget),
@@ -339,14 +343,16 @@ def architecture_of(
     return Architecture.read(given, constraints=constraints, shape=CONV if problem is None else problem.shape)
 
 
-def options_of(
-    objective: str | Sequence[str], budget: int | None = None, seconds: float | None = None
-) -> SearchOptions:
+def options_of(objective: str | Sequence[str], budget: Any = None, seconds: Any = None) -> SearchOptions:
     """Return what a search is told; raise `InputError` with all that is wrong with it."""
     faults = []
-    if budget is not None and budget < 1:
+    if budget is not None and not isinstance(budget, int):
+        faults.append(Fault("must be a whole number", "budget", value=budget))
+    elif budget is not None and budget < 1:
         faults.append(Fault("must be at least 1", "budget", value=budget))
-    if seconds is not None and not seconds >= 0:
+    if seconds is not None and not isinstance(seconds, (int, float)):
+        faults.append(Fault("must be a number", "seconds", value=seconds))
+    elif seconds is not None and not seconds >= 0:
         faults.append(Fault("must not be negative", "seconds", value=seconds))
     objectives, _ = gather(lambda: objectives_of(objective), lambda: raise_all(faults))
     return SearchOptions(objectives, budget=budget, seconds=seconds)
@@ -354,6 +360,8 @@ def options_of(
 
 def objectives_of(given: str | Sequence[str]) -> tuple[str, ...]:
     """Return the objectives in a text, separated by commas or plus signs, or in a list."""
+    if not isinstance(given, (str, Sequence)):
+        raise InputError(Fault("must be a text or a list", "objective", value=given, allowed=", ".join(OBJECTIVES)))
     texts = given.replace("+", ",").split(",") if isinstance(given, str) else given
     names = tuple(text.strip() for text in texts)
     raise_all([unknown(name, OBJECTIVES, "objective", field="objective") for name in names if name not in OBJECTIVES])
@@ -369,6 +377,8 @@ def read_mapping(given: str | Path | Sequence[Mapping[str, Any]], problem: Probl
         level: spaces - (constraints.level(level).bypass if constraints else frozenset())
         for level in target.arch.level_names
     }
+    if not isinstance(given, (str, Path, Sequence)):
+        raise InputError(Fault("is no mapping", "mapping", value=given, allowed="a path, or Timeloop's directives"))
     if not isinstance(given, (str, Path)):
         return read_timeloop_mapping(list(given), problem, target.arch, keep=keep)
     path = Path(given)

@@ -17,7 +17,7 @@ from typer.main import get_command, get_group
 import jouleloop
 from jouleloop import memory, signals
 from jouleloop.errors import Fault, JouleloopError
-from jouleloop.terminal.console import stderr
+from jouleloop.terminal.console import print_note, stderr
 
 # Newer versions of typer bring a click of their own, older ones use the package; both give their mistakes this base.
 _MISTAKES: tuple[type[BaseException], ...] = tuple(
@@ -30,9 +30,13 @@ COMMANDS = {
     "evaluate": "cli.mapping:evaluate_mapping",
     "verify": "cli.verify:verify",
     "check": "cli.check:check",
+    "curve": "cli.curve:curve",
     "compare": "cli.compare:compare",
     "sweep": "cli.sweep:sweep",
     "network": "cli.network:network",
+    "front": "cli.front:front",
+    "chain": "cli.chain:chain",
+    "explore": "cli.explore:explore_space",
     "import": "cli.import_onnx:import_onnx",
     "figures": "cli.figures:figures",
     "report": "cli.report:report",
@@ -52,11 +56,19 @@ _OPTION_OF = {
     "components": "--components",
     "constraints": "--constraints",
     "energy": "--energy",
+    "engine": "--engine",
     "factors": "--factors",
     "layer": "--layer",
     "layers": "LAYERS",
+    "least_words": "--least-words",
+    "level": "--level",
+    "most_words": "--most-words",
+    "network": "--network",
     "objective": "--objective",
     "seconds": "--seconds",
+    "semantics": "--semantics",
+    "space": "--space",
+    "within": "--within",
 }
 
 
@@ -173,7 +185,8 @@ def _run() -> int:
 def _in_options(fault: Fault) -> Fault:
     """Return a fault of a parameter as one of the option that stands for it; a file's are its own."""
     if fault.source in _OPTION_OF:
-        return replace(fault, source=_OPTION_OF[fault.source])
+        field = None if fault.field == fault.source else fault.field
+        return replace(fault, source=_OPTION_OF[fault.source], field=field)
     if fault.source is None and fault.field in _OPTION_OF:
         return replace(fault, field=_OPTION_OF[fault.field])
     return fault
@@ -181,7 +194,7 @@ def _in_options(fault: Fault) -> Fault:
 
 def _interrupted(how_far: str = "") -> int:
     with contextlib.suppress(OSError):
-        stderr.print(how_far or "interrupted", markup=False, highlight=False, soft_wrap=True)
+        print_note(how_far or "interrupted")
     return signals.exit_code()
 
 

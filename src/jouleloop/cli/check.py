@@ -1,9 +1,10 @@
 """``jouleloop check``: verify the certificate of an optimum, independently of the search that wrote it."""
 
 import contextlib
+import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +20,9 @@ from jouleloop.terminal.console import print_json, stderr, stdout
 from jouleloop.terminal.splice import spliced
 from jouleloop.units import PJ, WORDS, energies_in, said
 
+if TYPE_CHECKING:
+    from jouleloop.proof.verify import Verdict
+
 
 @spliced(hardware=hardware_of)
 def check(
@@ -32,15 +36,13 @@ def check(
     as_json: options.AsJson = False,
 ) -> None:
     """Verify that no mapping is better than a certificate claims; exit code 1 where it proves nothing."""
-    from jouleloop.proof.form import check_form  # noqa: PLC0415 - loads the model
-    from jouleloop.proof.verify import Refused, Unproven, Verdict, verify  # noqa: PLC0415
+    from jouleloop.proof.verify import Refused, Unproven, Verdict, verify  # noqa: PLC0415 - loads pydantic
 
-    try:
-        data = check_form(read_json(file))
-    except JouleloopError as error:
-        raise error.at(file) from error
     if (arch is None) != (layer is None):
         raise InputError(Fault("--arch and --layer say together what a certificate is about", "--arch", value=arch))
+    begin = time.process_time()
+    data = _read(file, seconds, as_json=as_json)
+    left = max(0.1, seconds - (time.process_time() - begin))
     refused = _about_another(data, arch, layer, constraints, hardware) if arch and layer else ""
     verdict, claimed = None, ""
     if not refused:
@@ -56,7 +58,7 @@ def check(
                     status.update(f"checked: {done}")
 
             try:
-                verdict = verify(data, tell, seconds=seconds)
+                verdict = verify(data, tell, seconds=left)
             except Unproven as error:
                 claimed = str(error)
             except Refused as error:
@@ -64,6 +66,32 @@ def check(
             except KeyboardInterrupt as error:
                 stderr.print(f"interrupted, nothing is proven: {done} checked", highlight=False)
                 raise typer.Exit(exit_code()) from error
+    _print(data, verdict, refused, claimed, as_json=as_json)
+    if verdict is None:
+        raise typer.Exit(1)
+
+
+def _read(file: Path, seconds: float, *, as_json: bool) -> dict[str, Any]:
+    """Return a file that has the form of a certificate; end with 1 where reading alone takes more than allowed."""
+    from jouleloop.proof.form import check_form  # noqa: PLC0415 - loads pydantic
+    from jouleloop.proof.limits import Exceeded, limited  # noqa: PLC0415
+
+    try:
+        with limited(seconds):
+            return check_form(read_json(file))
+    except JouleloopError as error:
+        raise error.at(file) from error
+    except Exceeded as error:
+        reason = f"nothing is proven: {error}"
+        if as_json:
+            print_json({"proven": False, "reason": reason})
+        else:
+            stderr.print(f"refused: {reason}", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(1) from error
+
+
+def _print(data: dict[str, Any], verdict: "Verdict | None", refused: str, claimed: str, *, as_json: bool) -> None:
+    """Print what came of a verification."""
     if as_json:
         counts = {} if verdict is None else {"parts": verdict.parts, "cuts": verdict.cuts, "nests": verdict.nests}
         about = {"objective": data["objective"], "value": data["value"]}
@@ -79,12 +107,11 @@ def check(
             f"no mapping of {data['problem']['name'] or 'the layer'} on {data['architecture']['name']} has less than"
         )
         counted = f"{verdict.parts} parts, {verdict.cuts} cuts and {verdict.nests} nests checked"
+        counted += f", of the mapspace {data.get('space', 'timeloop')}"
         with energies_in(_unit(data["architecture"])):
             unit = said(OBJECTIVES[data["objective"]].unit)
         text = f"proven: {claim} {data['value']!r} {unit} ({counted})"
         stdout.print(text, markup=False, highlight=False, soft_wrap=True)
-    if verdict is None:
-        raise typer.Exit(1)
 
 
 def _unit(architecture: Mapping[str, Any]) -> str:
@@ -106,7 +133,8 @@ def _about_another(
     space = build_mapspace(problem, target.arch, target.constraints, imperfect=imperfect)
     check_known(space, target.constraints, target.costs, OBJECTIVES[str(data["objective"])], target.semantics)
     wanted = subject(space, target.constraints, target.costs, target.semantics)
-    parts = [key for key, value in wanted.items() if key != "problem" and data[key] != value]
+    wanted.setdefault("space", None)
+    parts = [key for key, value in wanted.items() if key != "problem" and data.get(key) != value]
     given, asked = data["problem"], wanted["problem"]
     if not isinstance(given, dict) or {**given, "name": ""} != {**asked, "name": ""}:
         parts.append("problem")

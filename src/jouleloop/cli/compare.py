@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from jouleloop.terminal.console import print_json, print_table, stdout
+from jouleloop.terminal.splice import AsJson
 
 if TYPE_CHECKING:  # pandas is slow to import
     from jouleloop.tables.compare import FieldComparison, TableComparison
@@ -35,7 +36,7 @@ def compare(
     text: Annotated[
         bool, typer.Option("--text", help="Differing text (mappings, engines, reasons) counts too, not only status.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Tell where two tables agree: rows of one only, equal, lower and higher values; exit code 1 where they differ."""
     from jouleloop.tables.compare import compare_tables, read_any  # noqa: PLC0415 - pandas is slow to import

@@ -29,6 +29,7 @@ from jouleloop.mapspace.inventory import REFUSED
 from jouleloop.study.engines import timeloop_options
 from jouleloop.study.kernels import compile_kernels
 from jouleloop.terminal.console import print_json, print_table
+from jouleloop.terminal.splice import AsJson
 
 _PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "pydantic", "scipy", "seaborn", "snakemake", "statsmodels")
 _PROGRAMS = {
@@ -116,9 +117,9 @@ def _project() -> Finding:
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
     warm: Annotated[
-        bool, typer.Option("--warm", help="Compile the kernels now (half a minute), so that the first run does not.")
+        bool, typer.Option("--warm", help="Compile the kernels now (about a minute), so that the first run does not.")
     ] = False,
     design: Annotated[
         list[Path] | None,

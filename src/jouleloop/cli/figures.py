@@ -13,7 +13,7 @@ from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.report.html.sources import sweeps_of
 from jouleloop.report.registry import FIGURE4_SWEEPS, FIGURES, FigureKind
 from jouleloop.tables.layouts import ENERGIES
-from jouleloop.terminal.console import stderr, stdout
+from jouleloop.terminal.console import print_note, print_text, stderr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,7 @@ def figures(
     energies, provenance = read_table(results / "energies.parquet", ENERGIES)
     study = _present(load_study(read_config(root / "config" / "config.yaml"), root), energies, provenance)
     architectures = [str(name) for name in energies["architecture"].unique()]
-    names = [sweep.name for sweep in (*study.sweeps, *study.architecture_sweeps)]
+    names = [sweep.name for sweep in study.every]
     kinds = list(dict.fromkeys(_group(kind) for kind in FIGURES))
     wanted = formats.split(",") if formats else list(study.config.outputs.figure_formats)
     faults: list[Fault] = []
@@ -67,16 +67,16 @@ def figures(
             continue
         for place in places:
             for path in draw(kind, run, place, results / "figures", wanted):
-                stdout.print(str(path), markup=False, highlight=False, soft_wrap=True)
+                print_text(str(path))
 
 
 def _present(study: Study, energies: "pd.DataFrame", provenance: Mapping[str, Any]) -> Study:
     """Return the part of a study that a table has rows of, and the sweeps that only the table knows."""
     names = [str(name) for name in energies["sweep"].unique()]
-    configured = {sweep.name: sweep for sweep in (*study.sweeps, *study.architecture_sweeps)}
+    configured = {sweep.name: sweep for sweep in study.every}
     found, notes = sweeps_of(provenance, own_root() or Path())
     for note in notes:
-        stderr.print(note, markup=False, highlight=False, soft_wrap=True)
+        print_note(note)
     sweeps = [found.get(name) or configured.get(name) for name in names]
     known = [sweep for sweep in sweeps if sweep is not None]
     return Study(

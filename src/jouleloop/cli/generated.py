@@ -1,6 +1,5 @@
 """What is generated from definitions: JSON schemas for editors, and the tables of keys and columns in the docs."""
 
-import importlib
 import json
 import typing
 from collections import Counter
@@ -12,33 +11,37 @@ from pydantic import BaseModel
 
 from jouleloop.api.schema import ResultData
 from jouleloop.cli.grammar import layers_page
-from jouleloop.cli.reference import commands_page
+from jouleloop.cli.reference import commands_page, shortest_list
 from jouleloop.config.model import Config
-from jouleloop.layouts import Column
+from jouleloop.exploration.space_file import SpaceFile
+from jouleloop.fusion.sweep import ChainSweepFile
+from jouleloop.layouts import Column, declared
 from jouleloop.model.support import support_table
 from jouleloop.report.registry import FIGURES
 from jouleloop.study.summary import RunSummary
-from jouleloop.tables.layouts import LAYOUTS
-from jouleloop.theory.papers import PAPERS
-from jouleloop.workload.sweep_schema import NetworkFile, SweepFile
+from jouleloop.workload.sweep_schema import CapacitySweep, NetworkFile, SweepFile
 
 _TABLES_HEAD = """\
 # The tables of a study
 
-`jouleloop config --write-schema` makes this page of `tables/layouts.py`, `stats/columns.py`, `theory/*/columns.py`.
+This page lists the columns of every table. `jouleloop config --write-schema` makes it of `columns.csv` and
+`tables.csv`.
 
 Rules hand Parquet to each other. The CSV beside it is an export: same rows, same order, without the columns marked
-*Parquet only*. `<…>` stands for any text, so one line may define several columns. Types: text; whole (numbers that may
-be missing); number; truth; any (its values decide). Names of layers are text whatever they look like: `1`, `NA` and
-`-small` are read as they were written. Columns that several tables have with one meaning stand first; each table names
-them.
+*Parquet only*. Parquet carries the types. `<…>` stands for any text, so one line may define several columns. A unit
+that ends the name is not repeated. Names of layers are text: `1`, `NA` and `-small` are read as they were written.
+Columns that several tables have with one meaning stand first; each table names them, or the table whose shared columns
+it has, too. `src/jouleloop/columns.csv` also has types, and the columns of the papers' own tables, `results/theory/`.
 """
 
 #: The generated schemas by file name.
 SCHEMAS: dict[str, type[BaseModel]] = {
     "config.schema.json": Config,
     "sweep.schema.json": SweepFile,
+    "capacity.schema.json": CapacitySweep,
     "network.schema.json": NetworkFile,
+    "chain_sweep.schema.json": ChainSweepFile,
+    "space.schema.json": SpaceFile,
     "summary.schema.json": RunSummary,
     "result.schema.json": ResultData,
 }
@@ -90,8 +93,9 @@ def _placeholder(annotation: Any) -> str:
 
 def key_table(model: type[BaseModel]) -> str:
     """Return the keys of ``model`` as a Markdown table."""
+    rows = key_rows(model)
     lines = ["| key | unit | default | meaning |", "|---|---|---|---|"]
-    for key, unit, default, text in key_rows(model):
+    for key, unit, default, text in rows:
         lines.append(f"| `{key}` | {unit} | {f'`{default}`' if default else ''} | {text.replace('|', '/')} |")
     return "\n".join(lines)
 
@@ -103,38 +107,37 @@ def with_part(text: str, name: str, part: str) -> str:
     return f"{head}{begin}\n{part}\n{end}{rest.partition(end)[2]}"
 
 
-def figures_table() -> str:
-    """Return the kinds of figures as a Markdown table."""
-    lines = ["| kind | `results/figures/…` | drawn from | run |", "|---|---|---|---|"]
+def figures_list() -> str:
+    """Return the kinds of figures as a Markdown list: file, tables and question."""
+    lines = []
     for kind in FIGURES:
         needs = ", ".join(f"`{layout.file}`" for layout in kind.needs)
-        lines.append(f"| `{kind.name}` | `{kind.stem}` | {needs} | {'default' if kind.always else 'figures'} |")
-    questions = []
-    for kind in FIGURES:
-        text = kind.caption.replace("**Question:** ", "").replace("``", "`").split(" **Unit:**")[0]
-        questions.append(f"- `{kind.name}`: {text}")
-    return "\n".join([*lines, "", *questions])
+        question = kind.caption.replace("**Question:** ", "").replace("``", "`").partition("?")[0]
+        beside = "" if kind.always else ", beside the default run"
+        lines.append(f"- `{kind.name}`, `{kind.stem}`, drawn from {needs}{beside}: {question}?")
+    return "\n".join(lines)
 
 
 def generated_files(root: Path) -> dict[Path, str]:
     """Return what every generated file should hold."""
     files = {root / "workflow" / "schemas" / name: schema_text(model) for name, model in SCHEMAS.items()}
-    for path, model in (
-        (root / "config" / "README.md", Config),
-        (root / "layers" / "README.md", SweepFile),
-        (root / "layers" / "networks" / "README.md", NetworkFile),
-        (root / "docs" / "run-summary.md", RunSummary),
+    for path, name, model in (
+        (root / "config" / "README.md", "keys", Config),
+        (root / "layers" / "README.md", "keys", SweepFile),
+        (root / "layers" / "README.md", "capacity keys", CapacitySweep),
+        (root / "layers" / "networks" / "README.md", "keys", NetworkFile),
+        (root / "docs" / "exploration.md", "keys", SpaceFile),
+        (root / "docs" / "fusion.md", "keys", ChainSweepFile),
     ):
-        files[path] = with_part(path.read_text(encoding="utf-8"), "keys", key_table(model))
+        files[path] = with_part(files.get(path) or path.read_text(encoding="utf-8"), name, key_table(model))
     for kind in FIGURES:
         # Snakemake reads a figure's caption from a file, and tells it nothing but the parameters of the job.
         caption = f'{{{{ snakemake.params.captions["{kind.name}"] }}}}\n'
         files[root / "workflow" / "report" / "figures" / f"{kind.name}.rst"] = caption
     page = root / "docs" / "figures.md"
-    files[page] = with_part(page.read_text(encoding="utf-8"), "figures", figures_table())
+    files[page] = with_part(page.read_text(encoding="utf-8"), "figures", figures_list())
     files[root / "docs" / "tables.md"] = tables_page()
     for name, part, text in (
-        ("api.md", "result", key_table(ResultData)),
         ("command-line.md", "commands", commands_page()),
         ("layer-texts.md", "layers", layers_page()),
         ("limitations.md", "support", support_table()),
@@ -146,18 +149,20 @@ def generated_files(root: Path) -> dict[Path, str]:
 
 def tables_page() -> str:
     """Return docs/tables.md: the columns of every table of a study, those of several tables once."""
-    theory = (importlib.import_module(f"jouleloop.theory.{paper}.columns").COLUMNS for paper in PAPERS)
-    layouts = (*LAYOUTS, *theory)
+    # The papers' own tables are no part of a study.
+    layouts = [layout for layout in declared().values() if not layout.file.startswith("theory/")]
     uses = Counter(column for layout in layouts for column in dict.fromkeys(layout.columns))
     # A name means one thing in the first table: what most tables mean by it.
     most = {column.name: column for column, count in reversed(uses.most_common()) if count > 1}
     shared = sorted(most.values(), key=lambda column: column.name.lower())
     parts = [_TABLES_HEAD, "## Shared columns\n", _column_list(shared)]
+    named: dict[str, tuple[str, ...]] = {}
     for layout in layouts:
         parts.append(f"## `{layout.file}`\n\nA row: {layout.meaning[0].lower()}{layout.meaning[1:]}\n")
-        known = [f"`{column.name}`" for column in layout.columns if most.get(column.name) == column]
+        known = tuple(f"`{column.name}`" for column in layout.columns if most.get(column.name) == column)
         if known:
-            parts.append(f"Shared: {', '.join(known)}.\n")
+            parts.append(f"Shared: {shortest_list(known, named)}.\n")
+            named[f"`{layout.file}`"] = known
         own = [column for column in layout.columns if most.get(column.name) != column]
         if own:
             parts.append(_column_list(own))
@@ -165,9 +170,11 @@ def tables_page() -> str:
 
 
 def _column_list(columns: Iterable[Column]) -> str:
-    """Return a line a column: name, type, unit where it has one, meaning."""
+    """Return a line a column: name, and unit and meaning where the name does not say them."""
     lines = []
     for column in columns:
-        kind = ", ".join(filter(None, (column.kind, column.unit, "" if column.exported else "Parquet only")))
-        lines.append(f"- `{column.name}` ({kind}): {column.meaning}")
+        unit = "" if f"_{column.name}".endswith(f"_{column.unit.lower()}") else column.unit
+        kind = ", ".join(filter(None, (unit, "" if column.exported else "Parquet only")))
+        told = "" if column.meaning[:-1].lower() == column.name.replace("_", " ") else f": {column.meaning}"
+        lines.append(f"- `{column.name}`{f' ({kind})' if kind else ''}{told}")
     return "\n".join(lines) + "\n"

@@ -46,14 +46,21 @@ def layers_page() -> str:
     lines += [f"| `{form(kind)}` | {kind.description} |" for kind in kinds()]
     lines += [
         "",
-        "Sizes by name, in any order, each at most once; those left out are 1:",
+        "Sizes by name, in any order, each at most once; those left out are 1. "
+        + ", ".join(f"`{name}` {word}" for name, word in _WORDS.items() if name != word)
+        + ".",
+        *(
+            f"In {', '.join(f'`{kind.name}`' for kind in kinds() if kind.base == base)}: "
+            + ", ".join(f"`{name}` {word}" for name, word in own.items())
+            + "."
+            for base, own in _OWN_WORDS.items()
+        ),
         "",
         "| kind | sizes | batch |",
     ]
     lines += ["|---|---|---|"]
     for kind in kinds():
-        words = _WORDS | _OWN_WORDS.get(kind.base, {})
-        sizes = ", ".join(f"`{name}` {words.get(name, '')}".strip() for name in kind.field_of)
+        sizes = ", ".join(f"`{name}`" for name in kind.field_of)
         batch = kind.shorthand.get("batch", ("–",))[0]
         lines.append(f"| `{kind.name}` | {sizes} | {batch if batch == '–' else f'`{batch}`, or `/batchN`'} |")
     return "\n".join(lines)

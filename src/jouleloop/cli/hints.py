@@ -8,7 +8,6 @@ from jouleloop.api.results import Result
 from jouleloop.cli.show import count_text
 from jouleloop.mapping.mapping import LevelMapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints
-from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.mapspace.write import to_timeloop_targets
 from jouleloop.model.semantics import rules_of
 from jouleloop.workload.problem import Problem
@@ -43,22 +42,17 @@ def narrower(result: Result) -> list[str]:
     """
     if result.mapping is None:
         return []
+    from jouleloop.engines.native import mapspace_of  # noqa: PLC0415 - loads the kernels
+
     target = result.architecture.target(result.problem)
     given, mapping = target.constraints, result.mapping
-    imperfect = given.factors == "imperfect"
-
-    rounds = rules_of(target.semantics).rounds_factors
-
-    def space(constraints: Constraints) -> MapSpace:
-        return build_mapspace(result.problem, target.arch, constraints, imperfect=imperfect, rounds=rounds)
 
     def size(constraints: Constraints) -> int:
-        return space(constraints).size
+        return mapspace_of(result.problem, replace(target, constraints=constraints)).size
 
-    if space(given).rounded:
+    if mapspace_of(result.problem, target).rounded:
         # Lines that fix more factors may leave Timeloop 4 none that it forms.
         return []
-
     proposed = [found for level in mapping.levels for found in _fixed(level, given.level(level.level), result.problem)]
     whole = size(given)
     cuts = [(whole // max(1, size(_with(given, line))), line) for line in proposed]

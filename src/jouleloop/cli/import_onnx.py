@@ -13,7 +13,7 @@ from jouleloop.api.project import own_root
 from jouleloop.config.load import NETWORKS
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_bytes
-from jouleloop.terminal.console import print_json, stderr, stdout
+from jouleloop.terminal.console import print_json, print_note, print_text
 from jouleloop.workload.network_file import network_document, network_macs, problems_document, write_network
 from jouleloop.workload.onnx_layers import SkippedNode, graph_layers, multiplicities
 from jouleloop.workload.onnx_operands import ImportedLayer
@@ -107,8 +107,8 @@ def _write(
         print_json(_report(path, document, runs, macs, skipped))
         return
     text = f"{len(document['layers'])} distinct layers of {runs}, {macs:,} multiply-accumulates"
-    stdout.print(text, highlight=False, markup=False)
-    stdout.print(f"written to {path}", highlight=False, markup=False, soft_wrap=True)
+    print_text(text)
+    print_text(f"written to {path}")
 
 
 def _share(skipped: list[SkippedNode], distinct: list[tuple[ImportedLayer, int]]) -> str:
@@ -152,4 +152,4 @@ def _tell_skipped(skipped: list[SkippedNode]) -> None:
     for (harmless, op, reason), names in sorted(groups.items()):
         shown = ", ".join(names[:_SHOWN_NODES]) + (", …" if len(names) > _SHOWN_NODES else "")
         label = "skipped" if harmless else "warning: skipped, its multiply-accumulates are missing:"
-        stderr.print(f"{label} {len(names)} {op} ({shown}): {reason}", soft_wrap=True, highlight=False, markup=False)
+        print_note(f"{label} {len(names)} {op} ({shown}): {reason}")

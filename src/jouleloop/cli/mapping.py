@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from jouleloop.api.layers import problem_of
+from jouleloop.api.results import Result
 from jouleloop.api.run import countable, evaluate, search_told
 from jouleloop.cli import options
 from jouleloop.cli.hints import hints, narrower
@@ -21,7 +22,7 @@ from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_json, write_text
 from jouleloop.optimum.limit import INTERRUPT
 from jouleloop.signals import exit_code
-from jouleloop.terminal.console import print_json, stderr
+from jouleloop.terminal.console import print_json, print_note, stderr
 from jouleloop.terminal.splice import spliced
 from jouleloop.units import energies_in
 
@@ -79,41 +80,46 @@ def map_layer(
         header = f"# {result.problem.name} on {chosen.name}: {result.energy_pj} {result.unit}\n"
         write_text(write_mapping, header + result.to_timeloop())
     elif write_mapping is not None and result.ok:
-        stderr.print(f"{write_mapping} is not written: {result.reason}", markup=False, soft_wrap=True)
+        print_note(f"{write_mapping} is not written: {result.reason}")
     ended = result.search is not None and result.search.stopped == INTERRUPT
-    if certificate is not None and result.optimal:
-        try:
-            with energies_in(target.costs.unit), watched(None) as watch:
-                proof = result.certificate(watch)
-        except KeyboardInterrupt as error:
-            stderr.print(f"{certificate} is not written: interrupted; {error}", markup=False, soft_wrap=True)
-            ended = True
-        else:
-            write_json(certificate, proof, indent=None)
-            if "claim" in proof:
-                text = f"{certificate} holds a claim, not a certificate: {proof['claim']}"
-                stderr.print(text, markup=False, highlight=False, soft_wrap=True)
-    elif certificate is not None and result.ok:
-        stderr.print(f"{certificate} is not written: the optimum is not proven", markup=False, soft_wrap=True)
+    if certificate is not None and result.ok:
+        ended |= not _write_certificate(certificate, result)
     for note in notes(result):
-        stderr.print(f"note: {note}", markup=False, highlight=False, soft_wrap=True)
+        print_note(f"note: {note}")
     if as_json:
         print_json(result.as_dict())
     else:
         if result.reason:
             status = "" if result.ok else f"{result.status}: "
-            stderr.print(f"{status}{result.reason}", markup=False, highlight=False, soft_wrap=True)
+            print_note(f"{status}{result.reason}")
         show_result(result, verbose=verbose)
         if result.search is not None and result.search.profile is not None:
             show_profile(result.search.profile)
     for line in narrower(result) if result.search is not None and result.search.stopped else ():
-        stderr.print(line, markup=False, highlight=False, soft_wrap=True)
+        print_note(line)
     if ended:
         raise typer.Exit(exit_code())
     if not result.ok:
         for hint in hints(result):
-            stderr.print(f"hint: {hint}", markup=False, highlight=False, soft_wrap=True)
+            print_note(f"hint: {hint}")
         raise typer.Exit(1)
+
+
+def _write_certificate(path: Path, result: Result) -> bool:
+    """Write the proof of an optimum, or say why there is none; return whether nobody interrupted it."""
+    if not result.optimal:
+        print_note(f"{path} is not written: the optimum is not proven")
+        return True
+    try:
+        with energies_in(result.unit), watched(None) as watch:
+            proof = result.certificate(watch)
+    except KeyboardInterrupt as error:
+        print_note(f"{path} is not written: interrupted; {error}")
+        return False
+    write_json(path, proof, indent=None)
+    if "claim" in proof:
+        print_note(f"{path} holds a claim, not a certificate: {proof['claim']}")
+    return True
 
 
 @spliced(hardware=hardware_of)

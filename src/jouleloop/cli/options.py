@@ -9,7 +9,9 @@ from jouleloop.energy.choice import ESTIMATORS
 from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.engines.registry import ENGINES
 from jouleloop.model.objective import OBJECTIVES
+from jouleloop.terminal import splice
 
+AsJson = splice.AsJson
 Arch = Annotated[
     str,
     typer.Option(
@@ -72,6 +74,13 @@ LoopFactors = Annotated[
     str | None,
     typer.Option("--factors", help="perfect: loops divide the layer; imperfect: they may end early. As configured."),
 ]
+Space = Annotated[
+    str | None,
+    typer.Option(
+        "--space",
+        help="timeloop: the orders of loops that its mapper tries; legal: all that constraints allow. As configured.",
+    ),
+]
 Objective = Annotated[
     str,
     typer.Option(
@@ -108,9 +117,13 @@ WriteMappings = Annotated[
         help="Write the mapping of every layer into this folder: YAML as timeloop-model reads it, and the loop nest.",
     ),
 ]
+WriteTable = Annotated[
+    Path | None, typer.Option("--write-table", help="Write all rows to this file, .csv or .parquet (docs/tables.md).")
+]
+WriteFigure = Annotated[
+    Path | None,
+    typer.Option("--write-figure", help="Draw them into this file: .png, .svg, .pdf, or .html with all rows."),
+]
 Verbose = Annotated[
     bool, typer.Option("--verbose", help="Print words by level, energies per action and how the search went, too.")
-]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print JSON (energies in pJ, or words with --energy counts) instead of tables.")
 ]

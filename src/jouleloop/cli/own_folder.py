@@ -37,6 +37,7 @@ def _settings(command: str, layers: str, jobs: Mapping[str, Job]) -> dict[str, A
             f"attributes of {name}": [f"{key}={value}" for key, value in (*files.changes, *files.variables)],
             f"factors of {name}": files.factors or "as constrained",
         }
+        settings |= {} if files.space == "timeloop" else {f"space of {name}": files.space}
     first = next(iter(jobs.values()))
     told = first.options
     return settings | {

@@ -1,6 +1,7 @@
-"""The commands as a page: every argument and option with its meaning, read from what ``--help`` reads."""
+"""The commands as a page: arguments and options with their meaning, read from what ``--help`` reads."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from typer.main import get_command
@@ -9,26 +10,37 @@ from jouleloop.cli.app import COMMANDS, app
 
 
 def commands_page() -> str:
-    """Return the reference of the command line as Markdown; options that several commands have stand once."""
+    """Return the reference of the command line as Markdown.
+
+    Options that several commands have stand once. Subcommands are named; their options are left to ``--help``.
+    """
     root: Any = get_command(app)
-    uses = Counter(row for name in COMMANDS for command in _leaves(root, name) for row in _options(command))
+    commands = {name: root.get_command(None, name) for name in COMMANDS}
+    alone = {name: command for name, command in commands.items() if not hasattr(command, "commands")}
+    uses = Counter(row for command in alone.values() for row in _options(command))
     # A name means one thing in the first table: what most commands mean by it.
     shared = sorted({row[0]: row for row, count in reversed(uses.most_common()) if count > 1}.values())
+    named: dict[str, tuple[str, ...]] = {}
     parts = ["## Shared options\n\nEach command below names those that it takes.\n", _list(shared)]
-    for name in COMMANDS:
-        command = root.get_command(None, name)
-        inner = getattr(command, "commands", None)
-        if inner is None:
-            parts.append(_section(f"jouleloop {name}", command, set(shared)))
+    for name, command in commands.items():
+        if name in alone:
+            parts.append(_section(f"jouleloop {name}", command, set(shared), named))
         else:
-            parts.append(f"## jouleloop {name}\n\n{command.help}\n")
-            parts += [_section(f"jouleloop {name} {sub}", inner[sub], set(shared), "###") for sub in sorted(inner)]
+            inner = [(f"`{sub}`", command.commands[sub].help) for sub in sorted(command.commands)]
+            told = f"`jouleloop {name} SUBCOMMAND --help` lists the options."
+            parts.append(f"## jouleloop {name}\n\n{command.help} {told}\n\n{_list(inner)}")
     return "\n".join(parts)
 
 
-def _leaves(root: Any, name: str) -> list[Any]:
-    command = root.get_command(None, name)
-    return list(getattr(command, "commands", {name: command}).values())
+def shortest_list(names: tuple[str, ...], before: Mapping[str, tuple[str, ...]]) -> str:
+    """Return names as a list, or as those of a list that stands ``before`` with what differs, whichever is shorter."""
+    lists = [(len(names), ", ".join(names))]
+    for title, known in before.items():
+        more = ", ".join(name for name in names if name not in known)
+        less = ", ".join(name for name in known if name not in names)
+        text = f"those of {title}{f' without {less}' if less else ''}{f' and {more}' if more else ''}"
+        lists.append((len(set(names) - set(known)) + 2 * len(set(known) - set(names)) + 1, text))
+    return min(lists, key=lambda entry: entry[0])[1]
 
 
 def _options(command: Any) -> list[tuple[str, str]]:
@@ -43,14 +55,18 @@ def _options(command: Any) -> list[tuple[str, str]]:
     ]
 
 
-def _section(name: str, command: Any, shared: set[tuple[str, str]], mark: str = "##") -> str:
+def _section(name: str, command: Any, shared: set[tuple[str, str]], named: dict[str, tuple[str, ...]]) -> str:
+    """Return the section of a command; note in ``named`` which shared options it has."""
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     usage = " ".join([name, *(_shown(p) for p in arguments)])
     options = _options(command)
     rows = [(f"`{_shown(p)}`", p.help or "") for p in arguments] + [row for row in options if row not in shared]
-    known = ", ".join(names for names, text in options if (names, text) in shared)
-    head = f"{mark} {name}\n\n{command.help}\n\n`{usage}`\n"
-    return head + (f"\nShared: {known}.\n" if known else "") + (f"\n{_list(rows)}" if rows else "")
+    known = tuple(names for names, text in options if (names, text) in shared)
+    head = f"## {name}\n\n{command.help}\n" + (f"\n`{usage}`\n" if arguments else "")
+    if known:
+        head += f"\nShared: {shortest_list(known, named)}.\n"
+        named[f"`{name}`"] = known
+    return head + (f"\n{_list(rows)}" if rows else "")
 
 
 def _list(rows: list[tuple[str, str]]) -> str:
@@ -72,4 +88,4 @@ def _default(option: Any) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "/").replace("\\[", "[").replace("\n", " ").replace("<", "&lt;")
+    return text.replace("\\[", "[").replace("\n", " ").replace("<", "&lt;")

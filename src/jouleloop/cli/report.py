@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from jouleloop.api.project import own_root, project_config, project_root
-from jouleloop.terminal.console import stdout
+from jouleloop.terminal.console import print_text
 
 
 def report(
@@ -40,4 +40,4 @@ def report(
     path = output or results / "report.html"
     tables = read_tables(results, options, root=own_root() or Path(), again=again, against=against)
     size = write_report(tables, path)
-    stdout.print(f"{path} ({size / 1e6:.1f} MB)", markup=False, highlight=False, soft_wrap=True)
+    print_text(f"{path} ({size / 1e6:.1f} MB)")

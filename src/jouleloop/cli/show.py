@@ -5,8 +5,8 @@ from decimal import Decimal
 from rich.markup import escape
 from rich.table import Table
 
-from jouleloop.api.hardware import energy_rows
 from jouleloop.api.results import Result
+from jouleloop.api.rows import energy_rows
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import Target
 from jouleloop.model.evaluation import Evaluation
@@ -61,7 +61,8 @@ def _show_answer(result: Result, counts: Evaluation, unit: str) -> None:
 
 def _proven(result: Result, search: SearchResult) -> str:
     """Return whether the mapping is the best one, of how many, and else how far from it it can be."""
-    of = f"{count_text(search.mapspace_size)} mappings"
+    space = result.architecture.target(result.problem).constraints.space
+    of = f"{count_text(search.mapspace_size)} mappings of the mapspace {space}"
     if search.optimal:
         return f"proven, of {of}"
     gap = "no bound" if result.gap is None else f"gap at most {result.gap:.2%}"

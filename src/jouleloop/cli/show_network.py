@@ -42,10 +42,10 @@ def show_networks(table: "pd.DataFrame", *, words: bool = False) -> None:
 
 
 def _compare(network: str, rows: "pd.DataFrame", *, words: bool) -> None:
-    """Print the architectures side by side: energy of every layer, then of every component, over the first one's."""
+    """Print the architectures side by side: energy of every layer, then of those that all map, by component too."""
     import pandas as pd  # noqa: PLC0415
 
-    from jouleloop.tables.networks import TOTAL  # noqa: PLC0415
+    from jouleloop.tables.networks import SUMS, TOTAL  # noqa: PLC0415
 
     names = [str(name) for name in dict.fromkeys(rows["architecture"])]
     unit = "million words" if words else "µJ"
@@ -56,42 +56,44 @@ def _compare(network: str, rows: "pd.DataFrame", *, words: bool) -> None:
     for name in names[1:]:
         shown.add_column(escape(f"{name} / {names[0]}"), justify="right")
 
-    def add(label: str, energies: "list[float | None]") -> None:
-        known = [None if energy is None or pd.isna(energy) else float(energy) for energy in energies]
+    def add(label: str, energies: "pd.Series") -> None:
+        known = [None if pd.isna(energy) else float(energy) for energy in energies]
         first = known[0]
         ratios = ["–" if energy is None or not first else f"{energy / first:.3f}" for energy in known[1:]]
         cells = ("–" if energy is None else f"{energy / 1e6:,.3f}" for energy in known)
         shown.add_row(escape(label), *cells, *ratios)
 
-    by_name = {
-        name: {str(row["layer"]): row for _, row in rows[rows["architecture"] == name].iterrows()} for name in names
-    }
-    for layer in dict.fromkeys(rows["layer"]):
-        if layer == TOTAL:
-            shown.add_section()
-        found = [part.get(layer) for part in by_name.values()]
-        runs = [1 if row is None or layer == TOTAL else int(row["count"]) for row in found]
-        add(str(layer), [None if row is None else row["total_pj"] * run for row, run in zip(found, runs, strict=True)])
-    shown.add_section()
-    parts = {name: _by_component(part[TOTAL]) for name, part in by_name.items()}
-    for component in dict.fromkeys(key for part in parts.values() for key in part):
-        add(component, [part.get(component) for part in parts.values()])
+    layers = rows[~rows["layer"].isin(SUMS)]
+    runs = layers.assign(energy=layers["total_pj"].astype("float64") * layers["count"].astype("float64"))
+    energies = runs.pivot(index="layer", columns="architecture", values="energy")
+    energies = energies.reindex(index=list(dict.fromkeys(layers["layer"])), columns=names)
+    for layer, found in energies.iterrows():
+        add(str(layer), found)
+    mapped = energies.dropna()
+    if not mapped.empty:
+        shown.add_section()
+        whole = len(mapped) == len(energies)
+        add(TOTAL if whole else f"({len(mapped)} layers mapped on all)", mapped.sum())
+        shown.add_section()
+        common = layers[layers["layer"].isin(mapped.index)]
+        parts = {name: _by_component(common[common["architecture"] == name]) for name in names}
+        for component in dict.fromkeys(key for part in parts.values() for key in part):
+            add(component, pd.Series([part.get(component) for part in parts.values()]))
     print_table(shown)
 
 
-def _by_component(total: "pd.Series") -> dict[str, float]:
-    """Return the energy of every level, and of the operations, of a whole network."""
-    from jouleloop.stats.table import data_spaces, find_responses  # noqa: PLC0415
+def _by_component(layers: "pd.DataFrame") -> dict[str, float]:
+    """Return the energy of every level, and of the operations, of layers as often as they run."""
+    from jouleloop.stats.table import find_responses  # noqa: PLC0415
 
-    row = total.to_frame().T
-    found: dict[str, float] = {}
-    for entry in find_responses(row, ["spaces"]):
-        stem = entry.name.removesuffix("_pj")
-        space = next(space for space in data_spaces(row) if stem.endswith(f"_{space}"))
-        component = stem.removesuffix(f"_{space}")
-        if total[entry.name] > 0:
-            found[component] = found.get(component, 0.0) + float(total[entry.name])
-    return found | {"compute": float(total["compute_pj"])}
+    counts = layers["count"].astype("float64")
+    found = {
+        entry.name.removesuffix("_pj"): float(
+            layers[list(entry.columns)].astype("float64").mul(counts, axis=0).sum().sum()
+        )
+        for entry in find_responses(layers, ["levels", "compute"])
+    }
+    return {component: energy_pj for component, energy_pj in found.items() if energy_pj > 0}
 
 
 def _cells(row: "pd.Series", runs: int, mapped_pj: float, *, whole: bool) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from jouleloop.study.store import ResultStore
 from jouleloop.study.summary import Searches, summary_text, write_summary
 from jouleloop.study.variants import distinct_points, run_points
 from jouleloop.tables.collect import summary_of, write_energy_tables
-from jouleloop.terminal.console import stderr, stdout
+from jouleloop.terminal.console import print_note, stderr, stdout
 from jouleloop.terminal.splice import spliced
 from jouleloop.units import WORDS, unit_of
 from jouleloop.workload.sweep import Sweep
@@ -79,7 +79,7 @@ def search_all(
             searches = _search(sweeps, jobs, store)
         except KeyboardInterrupt as error:
             left = f"{str(error) or 'interrupted'}\nwhat was found before is stored: the same command goes on with it"
-            stderr.print(left, markup=False, highlight=False, soft_wrap=True)
+            print_note(left)
             raise typer.Exit(exit_code()) from error
         table, timings = write_energy_tables(jobs, sweeps, store, output)
     words = unit_of(table["estimator"]) == WORDS

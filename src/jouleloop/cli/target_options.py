@@ -27,6 +27,7 @@ class HardwareChoice:
     variables: Mapping[str, str]
     changes: Mapping[str, Value]
     factors: str | None = None
+    space: str | None = None
 
     def load(self, arch: str, constraints: str | None = None, shape: ProblemShape = CONV) -> Architecture:
         """Return the architecture ``arch`` under a set of constraints, or under those of a file."""
@@ -39,6 +40,7 @@ class HardwareChoice:
             changes=self.changes,
             semantics=self.semantics,
             factors=self.factors,
+            space=self.space,
             shape=shape,
         )
 
@@ -51,12 +53,13 @@ def hardware_of(
     changes: options.Changes = None,
     semantics: options.Semantics = SEMANTICS[0],
     factors: options.LoopFactors = None,
+    space: options.Space = None,
 ) -> HardwareChoice:
     """Return what the options say."""
     read_outside(allowed=allow_outside)
     given = pairs_of(variables)
     changed = {path: _value(value) for path, value in (_pair(text, "--set") for text in changes or ())}
-    return HardwareChoice(semantics, energy or None, components or (), given, changed, factors)
+    return HardwareChoice(semantics, energy or None, components or (), given, changed, factors, space)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from jouleloop.engines.protocol import Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.engines.verify import CaseCheck, verify_folder
 from jouleloop.errors import InputError, unknown
-from jouleloop.terminal.console import print_json, stdout
+from jouleloop.terminal.console import print_json, print_text, stdout
 from jouleloop.workload.layer import CONV
 
 _SHOWN_CASES = 20
@@ -59,8 +59,8 @@ def verify(
 def _show(outcome: CaseCheck, position: int) -> None:
     if position > _SHOWN_CASES:
         return
-    stdout.print(f"{outcome.case}:", markup=False, highlight=False, soft_wrap=True)
+    print_text(f"{outcome.case}:")
     for difference in outcome.differences[:_SHOWN_FIELDS]:
-        stdout.print(f"  {difference}", markup=False, highlight=False, soft_wrap=True)
+        print_text(f"  {difference}")
     if len(outcome.differences) > _SHOWN_FIELDS:
         stdout.print(f"  … and {len(outcome.differences) - _SHOWN_FIELDS} fields more", highlight=False)

@@ -12,7 +12,7 @@ from jouleloop.mapping.nest import print_nest
 from jouleloop.names import safe_name
 from jouleloop.study.compute import Job
 from jouleloop.study.store import ResultStore
-from jouleloop.terminal.console import stderr, stdout
+from jouleloop.terminal.console import print_note, print_text
 from jouleloop.units import unit_of
 from jouleloop.workload.sweep import Sweep, SweepPoint
 
@@ -32,7 +32,7 @@ def write_mappings(sweeps: Sequence[Sweep], jobs: Mapping[str, Job], store: Resu
                 label = "-".join([point.layer.label, *(f"{path}={value}" for path, value in point.variant)])
                 _write(record, varied, point, folder / safe_name(name) / safe_name(label))
                 written += 1
-    stdout.print(f"{written} mappings written to {folder}", markup=False, highlight=False, soft_wrap=True)
+    print_text(f"{written} mappings written to {folder}")
 
 
 def _write(record: Mapping[str, object], job: Job, point: SweepPoint, stem: Path) -> None:
@@ -47,7 +47,7 @@ def _write(record: Mapping[str, object], job: Job, point: SweepPoint, stem: Path
     try:
         directives = to_timeloop_mapping(found, problem, target.arch)
     except JouleloopError as error:
-        stderr.print(f"{stem.name}.yaml is not written: {error}", markup=False, highlight=False, soft_wrap=True)
+        print_note(f"{stem.name}.yaml is not written: {error}")
         return
     text = yaml.safe_dump({"mapping": directives}, sort_keys=False, default_flow_style=None, width=120)
     write_text(stem.with_name(f"{stem.name}.yaml"), head + text)

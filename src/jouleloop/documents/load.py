@@ -10,7 +10,7 @@ import yaml
 
 from jouleloop.documents.flat import as_tree
 from jouleloop.errors import Fault, InputError
-from jouleloop.files import _SafeLoader, listed, parse_yaml, read_text
+from jouleloop.files import _SafeLoader, is_file, listed, parse_yaml, read_text
 
 _LOG = logging.getLogger("jouleloop.documents")
 
@@ -169,7 +169,7 @@ class _Documents:
         self.count += 1
         path = folder / name
         inside = not Path(name).is_absolute() and ".." not in Path(name).parts
-        return read_text(path) if inside and self.count <= _MAX_INCLUDES and path.is_file() else None
+        return read_text(path) if inside and self.count <= _MAX_INCLUDES and is_file(path) else None
 
     def _add(self, folder: Path, paths: tuple[str, ...]) -> str:
         self.search += [folder / name for name in paths]
@@ -179,7 +179,7 @@ class _Documents:
         found = (base / name for base in (folder, *self.search))
         # What may not be read is not looked for either, so that a design does not learn what else there is.
         anywhere = bool(os.environ.get(ALLOW_OUTSIDE))
-        return next((path for path in found if (anywhere or self._is_inside(path)) and path.exists()), None)
+        return next((path for path in found if (anywhere or self._is_inside(path)) and is_file(path)), None)
 
     def _need(self, folder: Path, name: str) -> Path:
         found = self._find(folder, name)
@@ -250,12 +250,13 @@ def _merged(value: Any, source: str, known: dict[int, tuple[Any, Any]]) -> Any:
 def _joined(own: dict[Any, Any], base: dict[Any, Any]) -> dict[Any, Any]:
     result = _WholeDict(own) if isinstance(own, _WholeDict) else dict(own)
     for key, value in base.items():
-        mine = result.get(key)
         if key not in result:
             result[key] = value
-        elif isinstance(mine, (_WholeDict, _WholeList)):
             continue
-        elif isinstance(mine, dict) and isinstance(value, dict):
+        mine = result[key]
+        if isinstance(mine, (_WholeDict, _WholeList)):
+            continue
+        if isinstance(mine, dict) and isinstance(value, dict):
             result[key] = _joined(mine, value)
         elif isinstance(mine, list) and isinstance(value, list):
             result[key] = mine + value

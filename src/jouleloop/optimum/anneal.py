@@ -33,8 +33,8 @@ from jouleloop.optimum.arrays import FIXED, LEAST, MOST, RANK
 
 #: Of 100 moves, how many at most change a factor, swap two, change an order, and change what is kept.
 _MOVE, _SWAP, _ORDER = 40, 60, 80
-#: Temperature at the first and at the last evaluation, of the logarithm of the value.
-_HOT, _COLD = 0.4, 0.002
+#: Temperature at the last evaluation, of the logarithm of the value.
+_COLD = 0.002
 #: Tries to draw a move that changes anything before an evaluation counts as spent.
 _TRIES = 8
 
@@ -311,7 +311,9 @@ def _change(room: Room, state: Ints, point: Point, ways: Ints) -> bool:
 
 
 @njit
-def anneal(room: Room, model: Model, points: tuple[Point, Point, Point], seed: int, evaluations: int) -> float:
+def anneal(
+    room: Room, model: Model, points: tuple[Point, Point, Point], seed: int, evaluations: int, hot: float
+) -> float:
     """Walk from a point by random changes, ever fewer for the worse; return the least logarithm of a value.
 
     Parameters
@@ -322,6 +324,8 @@ def anneal(room: Room, model: Model, points: tuple[Point, Point, Point], seed: i
         Above 0.
     evaluations
         How many changes are tried.
+    hot
+        Temperature at the first of them, of the logarithm of the value.
     """
     at, best, trial = points
     state = np.empty(1, np.int64)
@@ -329,8 +333,8 @@ def anneal(room: Room, model: Model, points: tuple[Point, Point, Point], seed: i
     ways = np.empty(4, np.int64)
     value = least = value_of(room, model, at)
     _copy(at, best)
-    cooling = (_COLD / _HOT) ** (1.0 / max(1, evaluations))
-    heat = _HOT
+    cooling = (_COLD / hot) ** (1.0 / max(1, evaluations))
+    heat = hot
     for _ in range(evaluations):
         heat *= cooling
         _copy(at, trial)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from jouleloop.jit import record
-from jouleloop.model.arrays import MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays
+from jouleloop.model.arrays import MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays, Records
 
 _Array = TypeVar("_Array", bound=np.typing.NDArray[Any])
 
@@ -18,9 +18,21 @@ MAX_PRIMES = 9
 ENERGY, DELAY, PRODUCT, CANONICAL = 0, 1, 2, 3
 #: Relative slack that covers rounding of double-precision sums; results closer than this are ties.
 SLACK = 1e-12
-#: Places of the incumbent: energy [pJ], cycles, product, energy limit, product limit, and the power of the cycles in
-#: the product of energy and cycles.
-BEST_PJ, BEST_CYCLES, BEST_PRODUCT, LIMIT_PJ, LIMIT_PRODUCT, DELAY_POWER, BEST = range(7)
+#: The incumbent.
+BEST = np.dtype(
+    [
+        ("energy_pj", np.float64),
+        ("cycles", np.float64),
+        # Energy times a power of the cycles, and that power.
+        ("product", np.float64),
+        ("delay_power", np.float64),
+        # Limits on energy [pJ], product and cycles.
+        ("limit_pj", np.float64),
+        ("limit_product", np.float64),
+        ("most_cycles", np.float64),
+    ],
+    align=True,
+)
 #: Places of the counters: nests evaluated; nodes entered; nodes cut by a bound, by a capacity; evaluations and nodes
 #: allowed; what ended the search; work done; the work and the evaluations at which a kernel returns to its caller.
 VISITED, NODES, CUT_BOUND, CUT_CAPACITY, BUDGET, NODE_LIMIT, STOPPED, TICKS, PAUSE, ENOUGH, COUNTERS = range(11)
@@ -34,78 +46,226 @@ FIRST, LAST, ORDERED, RUN = range(4)
 #: Events of a log: a child is opened; a cut has no tile that fits; a cut (order -1: in every order) has a bound that is
 #: no better; a nest is evaluated.
 OPENED, NO_TILE, LEFT_OUT, EVALUATED = range(4)
+EVENT = np.dtype(
+    [
+        ("what", np.int64),
+        ("level", np.int64),
+        # Lattice index of the tile inside, and loop order as one number.
+        ("point", np.int64),
+        ("order", np.int64),
+        # Energy or lower bound [pJ].
+        ("value", np.float64),
+    ],
+    align=True,
+)
 #: Places of a temporal slot, shape (levels, dimensions, SLOT): fixed factor (0: open), limits, rank in the loop order.
 FIXED, MOST, LEAST, RANK, SLOT = range(5)
 #: Places of a data space and dimension: whether the dimension leaves the data space in place; the rank it shares with
 #: another dimension of bound above 1, or -1.
 IDLE, HALO, SIDE = range(3)
-#: Places of the boundary between a level that keeps a data space and the next such level outside: that level or -1;
-#: words asked of it per word into the level without links, per word of steps that links may serve, and per word asked
-#: at the fan-out of the level; words that an
-#: instance ever sees; shares of linked and of standing words that are counted as fills; whether two instances may hold
-#: one box.
-PARENT, DISTINCT, DISTINCT_LINKED, BEYOND, PARTITIONED, FILL_LINKED, FILL_STANDING, COINCIDE = range(8)
-#: And of the networks below a level: what they charge over all instances [pJ] for a word of the boxes that a plain, a
-#: moved and a standing step fetches, at least, where the level inside keeps it, and where not; how many instances of
-#: the level inside share what they hold, at most.
-FILLED_PJ, BYPASSED_PJ, SHARERS, EDGE = 8, 11, 14, 15
-#: Kinds of steps through a boundary: links serve none of the instances; all but the ends of chains; all. Where
-#: neighbours are known, words of steps that move are plain; what links serve of them is counted by boxes and instances,
-#: and the words of those steps are counted once more.
-PLAIN, MOVED, STANDING, SPARED, SERVED, LINKED, STEPS = range(7)
-#: Places of what is known of tiles of one shape below a fan-out: whether it is; instances below; distinct boxes.
-KNOWN, INSTANCES_BELOW, BOXES, FAN = range(4)
-#: Places of how far instances are apart along a rank: the most; what divides all distances (0: not unrolled); its
-#: weight in the number of a distance. And of what links serve at most at a distance.
-FARTHEST, QUANTUM, WEIGHT, REACH = range(4)
-SERVED_BOXES, SERVED_INSTANCES, SERVES = range(3)
-#: Places of what is asked about neighbours: whether anybody asks; the level and the tile (lattice index), where that
-#: is needed next (level 0: none). And how many shapes of tiles are kept at a time.
-ASKED, ASKED_LEVEL, ASKED_POINT, ASK = range(4)
+#: A data space below a level: the boundary between the level and the next one outside that keeps it, and networks.
+EDGE = np.dtype(
+    [
+        # That next level, -1 where there is none.
+        ("parent", np.int64),
+        # Words asked of it per word into the level without links, and per word of steps that links may serve.
+        ("distinct", np.float64),
+        ("distinct_linked", np.float64),
+        # And per word asked at the fan-out of the level.
+        ("beyond", np.float64),
+        # Words that an instance of the level ever sees.
+        ("partitioned", np.float64),
+        # Shares of linked and of standing words that are counted as fills.
+        ("fill_linked", np.float64),
+        ("fill_standing", np.float64),
+        # Whether two instances may hold one box.
+        ("coincide", np.bool_),
+        # What the networks below the level charge over all instances [pJ] for a word of the boxes that a plain, a moved
+        # and a standing step fetches, at least, where the level inside keeps it, and where not.
+        ("filled_pj", np.float64, 3),
+        ("bypassed_pj", np.float64, 3),
+        # How many instances of the level inside share what they hold, at most.
+        ("sharers", np.float64),
+    ],
+    align=True,
+)
+#: The last three fields of `EDGE`, of one instance of the level.
+CHARGE = np.dtype([("filled_pj", np.float64, 3), ("bypassed_pj", np.float64, 3), ("sharers", np.float64)], align=True)
+#: Kinds of steps through a boundary: links serve none of the instances; all but the ends of chains; all.
+PLAIN, MOVED, STANDING = range(3)
+#: Words into one instance by kind of step. Where neighbours are known, words of steps that move are plain.
+WORDS = np.dtype(
+    [
+        ("plain", np.float64),
+        ("moved", np.float64),
+        ("standing", np.float64),
+        # What links serve of them then, counted by boxes and by instances, and the words of those steps once more.
+        ("spared", np.float64),
+        ("served", np.float64),
+        ("linked", np.float64),
+    ],
+    align=True,
+)
+#: What is known of tiles of one shape below a fan-out.
+FAN = np.dtype(
+    [
+        # Whether anything is.
+        ("known", np.bool_),
+        # Instances below, and distinct boxes.
+        ("instances", np.int64),
+        ("boxes", np.int64),
+    ],
+    align=True,
+)
+#: How far instances are apart along a rank.
+REACH = np.dtype(
+    [
+        # The most, and what divides all distances (0: not unrolled).
+        ("farthest", np.int64),
+        ("quantum", np.int64),
+        # The rank's weight in the number of a distance.
+        ("weight", np.int64),
+    ],
+    align=True,
+)
+#: What links serve at most at a distance: distinct boxes and instances.
+SERVED = np.dtype([("boxes", np.int64), ("instances", np.int64)], align=True)
+#: What is asked about neighbours.
+ASK = np.dtype(
+    [
+        # Whether anybody asks.
+        ("asked", np.bool_),
+        # The level and the tile (lattice index), where that is needed next (level 0: none).
+        ("level", np.int64),
+        ("point", np.int64),
+    ],
+    align=True,
+)
+#: How many shapes of tiles are kept at a time.
 SHAPES = 64
-#: Places of the work space: by instance, after the distances to its mesh neighbours, its box; by box the first
-#: instance that holds it; by distance, from there on, what links serve in one arrangement.
-WAYS, BOX, HOLDER, COUNTED, PAIRS_WORK = 4, 4, 5, 6, 6 + SERVES
+#: Work space of neighbours, three tables side by side.
+NEIGHBOUR = np.dtype(
+    [
+        # By instance the numbers of the distances to its mesh neighbours, and its box.
+        ("ways", np.int64, 4),
+        ("box", np.int64),
+        # By box the first instance that holds it.
+        ("holder", np.int64),
+        # By distance what links serve in one arrangement.
+        ("served_boxes", np.int64),
+        ("served_instances", np.int64),
+    ],
+    align=True,
+)
 #: Most distances that are told apart, and most instances.
 MOST_KEYS = 1024
-#: Places of what a crossing into a level costs, by level and data space (-1: into the compute units): words per
-#: vector of
-#: the parent; energy [pJ] over all its instances per vector asked, and per vector asked beyond its partition; that
-#: partition; words per vector of the level; energy over all its instances per vector filled beyond the last, the
-#: words that
-#: are not filled; of the words that pass through levels in between, the first such level plus 1 (0: none). It has a row
-#: of its own: there stand the next one, how many words the parent is asked for per word that passes, at most, words per
-#: vector, and energy [pJ] over all its instances per vector that passes, at least. Last what networks charge [pJ] for a
-#: word of a plain, a moved and a standing step, at least.
-ASK_BLOCK, ASK_PJ, AGAIN_PJ, ASK_FREE, FILL_BLOCK, FILL_PJ, FILL_FREE = range(7)
-PASS_FIRST, PASS_NEXT, PASS_SHARE, PASS_BLOCK, PASS_PJ, NET_PJ, RATE = 7, 8, 9, 10, 11, 12, 15
-#: Places of a dimension in a grid: what temporal loops must cover, number of divisors, weight of a divisor index in the
-#: lattice index, number of pairs, and kind: dimensions of one kind share a data space that they leave in place, -1 for
-#: those that move all; and whether every run counts as one that started with the whole, which saves states.
-REST, COUNT, RADIX, PAIRS, KIND, WHOLE, AXIS_PLACES = range(7)
-#: Places of a dimension around a boundary: indices of the tile with and without unrolled ones, iterations outside, and
-#: indices of all tiles below one instance of the level outside.
-EXTENT, TILE_SIZE, OUTSIDE, ACROSS, PLACES = range(5)
-#: Places of a divisor: its value, its number of primes, then the index of the divisor less each prime.
-VALUE, PRIMES, DOWN = range(3)
-#: Places of a pair of divisors, the second dividing the first: indices of both, then the pair less each
-#: prime of the second.
-START, NOW, PAIR_DOWN = range(3)
-#: Places of a node: number of loops outside a level, lattice index of its tile.
-LOOPS, POINT = range(2)
-#: Places of a waiting child: its tile and its loop order (four bits a dimension, innermost lowest; -1 for all orders of
-#: the tile); what it is sorted by, its bound and, with an order, the energy that is certain [pJ].
-CHILD_POINT, CHILD_ORDER, CHILD = range(3)
-CHILD_KEY, CHILD_BOUND, CHILD_CERTAIN, CHILD_VALUES = range(4)
-#: Places of a level's children on the stack: their first row, the row after their last, how many wait.
-BEGIN, END, WAITING, REGION = range(4)
-#: Places of where a descent stands: its level; whether it takes the next child, enters a node or lists its children;
-#: how many tiles of a node were looked at; how many rows the stack needs before it goes on (0: those it has).
-LEVEL, PHASE, LISTED, NEEDED, CURSOR = range(5)
+#: What a crossing into a level costs.
+RATE = np.dtype(
+    [
+        # Words per vector of the parent.
+        ("ask_block", np.float64),
+        # Energy [pJ] over all its instances per vector asked, and per vector asked beyond its partition, in words.
+        ("ask_pj", np.float64),
+        ("again_pj", np.float64),
+        ("ask_free", np.float64),
+        # Words per vector of the level, energy [pJ] over all its instances per vector filled, and words not filled.
+        ("fill_block", np.float64),
+        ("fill_pj", np.float64),
+        ("fill_free", np.float64),
+        # Of the words that pass through levels in between, the first such level plus 1 (0: none). It has a record of
+        # its own: there stand the next one, how many words the parent is asked for per word that passes, at most, words
+        # per vector, and energy [pJ] over all its instances per vector that passes, at least.
+        ("pass_first", np.int64),
+        ("pass_next", np.int64),
+        ("pass_share", np.float64),
+        ("pass_block", np.float64),
+        ("pass_pj", np.float64),
+        # What networks charge [pJ] for a word of a plain, a moved and a standing step, at least.
+        ("net_pj", np.float64, 3),
+    ],
+    align=True,
+)
+#: A dimension in a grid.
+AXIS = np.dtype(
+    [
+        # What temporal loops must cover.
+        ("rest", np.int64),
+        # Number of divisors, and of pairs of them.
+        ("count", np.int64),
+        ("pairs", np.int64),
+        # Weight of a divisor index in the lattice index.
+        ("radix", np.int64),
+        # Dimensions of one kind share a data space that they leave in place, -1 for those that move all.
+        ("kind", np.int64),
+        # Whether every run counts as one that started with the whole, which saves states.
+        ("whole", np.bool_),
+    ],
+    align=True,
+)
+#: A dimension around a boundary.
+PLACE = np.dtype(
+    [
+        # Indices of the tile with and without unrolled ones.
+        ("extent", np.int64),
+        ("tile_size", np.int64),
+        # Iterations outside.
+        ("outside", np.int64),
+        # Indices of all tiles below one instance of the level outside.
+        ("across", np.int64),
+    ],
+    align=True,
+)
+#: A divisor: its value, its number of primes, and the index of the divisor less each prime.
+DIVISOR = np.dtype([("value", np.int64), ("primes", np.int64), ("down", np.int64, MAX_PRIMES)], align=True)
+#: A pair of divisors, the second dividing the first: indices of both, and the pair less each prime of the second.
+PAIR = np.dtype([("start", np.int64), ("now", np.int64), ("down", np.int64, MAX_PRIMES)], align=True)
+#: A node: the number of loops outside a level, the lattice index of its tile.
+NODE = np.dtype([("loops", np.int64), ("point", np.int64)], align=True)
+#: Words of a level.
+TRAFFIC = np.dtype([("read", np.float64), ("written", np.float64)], align=True)
+#: A waiting child.
+CHILD = np.dtype(
+    [
+        # Its tile, and its loop order: four bits a dimension, innermost lowest; -1 for all orders of the tile.
+        ("point", np.int64),
+        ("order", np.int64),
+        # What it is sorted by, its bound and, with an order, the energy so far [pJ].
+        ("key", np.float64),
+        ("bound_pj", np.float64),
+        ("certain_pj", np.float64),
+    ],
+    align=True,
+)
+#: A level's children on the stack: their first row, the row after their last, how many wait.
+REGION = np.dtype([("begin", np.int64), ("end", np.int64), ("waiting", np.int64)], align=True)
+#: Where a descent stands.
+CURSOR = np.dtype(
+    [
+        ("level", np.int64),
+        # Whether it takes the next child, enters a node or lists its children.
+        ("phase", np.int64),
+        # How many tiles of a node were looked at.
+        ("listed", np.int64),
+        # How many rows the stack needs before it goes on (0: those it has).
+        ("needed", np.int64),
+    ],
+    align=True,
+)
 TAKE, ENTER, EXPAND = range(3)
 #: What is counted by level: nodes entered; tiles looked at, without room, left out; orders priced, left out; children
 #: left out once they were taken.
-ENTERED, TILES, ROOMLESS, TILES_OUT, ORDERS, ORDERS_OUT, TAKEN_OUT, PROFILE = range(8)
+PROFILE = np.dtype(
+    [
+        ("nodes", np.int64),
+        ("tiles", np.int64),
+        ("roomless", np.int64),
+        ("tiles_out", np.int64),
+        ("orders", np.int64),
+        ("orders_out", np.int64),
+        ("taken_out", np.int64),
+    ],
+    align=True,
+)
 #: Places of where a pass over all parts stands: parts that wait; the part that is searched and the one whose tables
 #: are filled (-1: none), and the lattice points of those; tables filled and quick descents made so far; whether this is
 #: one; parts so far; what the kernel wants before it can go on; nests evaluated before the part was begun.
@@ -128,13 +288,13 @@ class Grid(NamedTuple):
     Attributes
     ----------
     axis
-        Shape (dimensions, AXIS_PLACES).
+        Of `AXIS`, shape (dimensions,).
     divisor
-        Divisors in ascending order, shape (dimensions, divisors, DOWN + MAX_PRIMES).
+        Of `DIVISOR` in ascending order, shape (dimensions, divisors).
     pair_of
         Index of the pair of two divisors, or -1.
     pair
-        Shape (dimensions, pairs, PAIR_DOWN + MAX_PRIMES).
+        Of `PAIR`, shape (dimensions, pairs).
     fixed, sole
         By level and dimension: the factor that all levels inside have together where constraints fix it, else 0; and
         the divisor index of the only tile that may stand there, or -1. Shape (levels, dimensions).
@@ -147,10 +307,10 @@ class Grid(NamedTuple):
         By level and row: where the row starts in `Tables.enter`.
     """
 
-    axis: Ints
-    divisor: Ints
+    axis: Records
+    divisor: Records
     pair_of: Ints
-    pair: Ints
+    pair: Records
     fixed: Ints
     sole: Ints
     state: Ints
@@ -173,23 +333,23 @@ class Unrolled(NamedTuple):
     origin
         Outermost level whose unrolled dimensions may as well be unrolled at a level, see `Candidates`.
     edge
-        Shape (levels + 1, data spaces, EDGE).
+        Of `EDGE`, shape (levels + 1, data spaces).
     side
         Shape (data spaces, dimensions, SIDE).
     near
         Whether the rank that a dimension shares is unrolled at a level, shape (levels, data spaces, dimensions).
     rate
-        Shape (levels + 1, data spaces, RATE); the last row is for the compute units.
+        Of `RATE`, by level (-1: the compute units) and data space, shape (levels + 1, data spaces).
     """
 
     factors: Ints
     inside: Ints
     instances: Floats
     origin: Ints
-    edge: Floats
+    edge: Records
     side: Ints
     near: Ints
-    rate: Floats
+    rate: Records
 
 
 @record
@@ -226,14 +386,22 @@ class Scratch(NamedTuple):
 
     Attributes
     ----------
-    tile
-        Divisor indices of a tile and of where a run started, and the tile's extents, shape (3, dimensions).
+    tile, start, extent
+        By dimension: divisor indices of a tile and of where a run started, and the tile's indices.
     place
-        Shape (dimensions, PLACES).
-    of_space, pj_of
-        Numbers and energies by data space, shapes (4, data spaces).
-    slide_pj
-        Energy of windows by start of the run, shape (2, divisors).
+        Of `PLACE`, shape (dimensions,).
+    idle, slid
+        Data spaces that the innermost loop outside a boundary leaves in place, and those that it slides.
+    crossed, shares
+        By data space: whether it crosses the boundary, and whether dimensions share one of its ranks.
+    full_words, sure_words
+        By data space: words of the tile, and those that come in if all loops outside move it.
+    distinct
+        By data space: words asked per word that comes in without links.
+    moving_pj
+        By data space: what it costs [pJ] if all loops outside move it.
+    slide_pj, resumed_pj
+        Energy [pJ] of windows by start of the run: those that the innermost loop slides, and after a run.
     nowhere
         Of no dimension: zeros, shape (dimensions,).
     open_tile
@@ -249,10 +417,19 @@ class Scratch(NamedTuple):
     """
 
     tile: Ints
-    place: Ints
-    of_space: Ints
-    pj_of: Floats
+    start: Ints
+    extent: Ints
+    place: Records
+    idle: Ints
+    slid: Ints
+    crossed: Bools
+    shares: Bools
+    full_words: Floats
+    sure_words: Floats
+    distinct: Floats
+    moving_pj: Floats
     slide_pj: Floats
+    resumed_pj: Floats
     nowhere: Ints
     open_tile: Bools
     roomless: Bools
@@ -272,23 +449,22 @@ class Mesh(NamedTuple):
     Attributes
     ----------
     fan
-        Shape (levels, data spaces, SHAPES, FAN).
+        Of `FAN`, shape (levels, data spaces, SHAPES).
     unit
         The shape that stands at a place, shape (levels, data spaces, SHAPES, dimensions).
     served
-        By distance the distinct boxes and the instances that links serve at most, shape (levels, data spaces, SHAPES,
-        distances, SERVES).
+        By distance what links serve at most, of `SERVED`, shape (levels, data spaces, SHAPES, distances).
     pairs
-        Work space by distance and by instance.
+        Work space, of `NEIGHBOUR`.
     ask
-        Shape (ASK,).
+        One record of `ASK`.
     """
 
-    fan: Ints
+    fan: Records
     unit: Ints
-    served: Ints
-    pairs: Ints
-    ask: Ints
+    served: Records
+    pairs: Records
+    ask: Records
 
 
 @record
@@ -314,27 +490,33 @@ class Path(NamedTuple):
     loops
         Temporal loops chosen so far, outermost first: dimension, bound, index step of one iteration.
     node
-        Shape (levels, 2): loops outside a level, its tile.
+        Of `NODE`, by level.
     certain_pj
         Energy that is certain once the loops outside a level are chosen.
     traffic
-        Words read and written per instance that are certain, shape (levels outside which loops are chosen, levels, 2).
+        Words per instance that are certain, of `TRAFFIC`, shape (levels outside which loops are chosen, levels).
     nest
         The same loops as the model reads them.
     shares
         By data space: whether several dimensions move one of its ranks.
-    rank, words
-        Work space of a crossing: five numbers by rank; words by kind of step, and what links serve of them.
+    reach
+        Work space of a crossing: how far instances are apart, of `REACH`, shape (ranks,).
+    at, move
+        And by rank: what all loops further in fall back by; the move of the innermost step.
+    words
+        And its words, one record of `WORDS`.
     """
 
     loops: Ints
-    node: Ints
+    node: Records
     certain_pj: Floats
-    traffic: Floats
+    traffic: Records
     nest: NestArrays
     shares: Ints
-    rank: Ints
-    words: Floats
+    reach: Records
+    at: Ints
+    move: Ints
+    words: Records
 
 
 @record
@@ -367,14 +549,14 @@ class Stack(NamedTuple):
 
     Attributes
     ----------
-    child, value
-        Shape (rows, CHILD) and (rows, CHILD_VALUES).
+    child
+        Of `CHILD`, by row.
     heap
         Rows by level, those of a level from its first row on, as a binary heap.
     region
-        Shape (levels, REGION).
+        Of `REGION`, by level.
     cursor
-        Shape (CURSOR,).
+        One record of `CURSOR`.
     target
         Divisor indices of the next tile to be listed.
     tiles, tile_counts
@@ -382,21 +564,20 @@ class Stack(NamedTuple):
     node_pj
         Bound of the node that stands at a level.
     profile
-        Shape (levels, PROFILE).
+        Of `PROFILE`, by level.
     work, chosen
         Work space, shapes (11, dimensions) and (levels,): a part that makes no array counts no references.
     """
 
-    child: Ints
-    value: Floats
+    child: Records
     heap: Ints
-    region: Ints
-    cursor: Ints
+    region: Records
+    cursor: Records
     target: Ints
     tiles: Ints
     tile_counts: Ints
     node_pj: Floats
-    profile: Ints
+    profile: Records
     work: Ints
     chosen: Ints
 
@@ -422,9 +603,9 @@ class Parts(NamedTuple):
         By data space the choices of levels that keep it. A choice for all data spaces is one number, the sum of those
         of its columns.
     charge
-        By data space the words of the whole, at place 0; then, where networks charge, by level and row of factors what
-        they do, at places `FILLED_PJ` and on less the first, see `jouleloop.optimum.charges`. Shape (data spaces,
-        1 + levels, rows, places).
+        Where networks charge, what they do, of `CHARGE`, shape (data spaces, levels, rows of factors); else no level.
+    words
+        Of the whole, by data space.
     unrolling, choice
         By part.
     rank
@@ -449,7 +630,8 @@ class Parts(NamedTuple):
     bits: Ints
     columns: Ints
     column_counts: Ints
-    charge: Floats
+    charge: Records
+    words: Floats
     unrolling: Ints
     choice: Ints
     rank: Ints
@@ -469,15 +651,12 @@ class Log(NamedTuple):
     Attributes
     ----------
     event
-        Shape (events, 4): what, level, lattice index of the tile inside, loop order as one number.
-    value
-        Energy or lower bound [pJ] by event.
+        Of `EVENT`.
     used
         Number of events so far; -1 where no log is kept.
     """
 
-    event: Ints
-    value: Floats
+    event: Records
     used: Ints
 
 
@@ -490,13 +669,13 @@ class Tally(NamedTuple):
     mode
         `ENERGY`, `DELAY`, `PRODUCT` or `CANONICAL`.
     best
-        Shape (BEST,).
+        One record of `BEST`.
     counters
         Shape (COUNTERS,).
     """
 
     mode: int
-    best: Floats
+    best: Records
     counters: Ints
     found: Found
     log: Log
@@ -505,11 +684,11 @@ class Tally(NamedTuple):
 def new_mesh(levels: int, spaces: int, dims: int, distances: int) -> Mesh:
     """Return room for what may be known of neighbours."""
     return Mesh(
-        np.zeros((levels, spaces, SHAPES, FAN), np.int64),
+        np.zeros((levels, spaces, SHAPES), FAN),
         np.zeros((levels, spaces, SHAPES, dims), np.int64),
-        np.zeros((levels, spaces, SHAPES, distances, SERVES), np.int64),
-        np.zeros((distances, PAIRS_WORK), np.int64),
-        np.zeros(ASK, np.int64),
+        np.zeros((levels, spaces, SHAPES, distances), SERVED),
+        np.zeros(distances, NEIGHBOUR),
+        np.zeros(1, ASK),
     )
 
 
@@ -518,11 +697,20 @@ def new_scratch(grid: Grid, levels: int, spaces: int, points: int) -> Scratch:
     dims, divisors = grid.divisor.shape[:2]
     digits = max(divisors, grid.pair.shape[1])
     return Scratch(
-        np.empty((3, dims), np.int64),
-        np.empty((dims, PLACES), np.int64),
-        np.empty((4, spaces), np.int64),
-        np.empty((4, spaces)),
-        np.empty((2, divisors)),
+        np.empty(dims, np.int64),
+        np.empty(dims, np.int64),
+        np.empty(dims, np.int64),
+        np.empty(dims, PLACE),
+        np.empty(spaces, np.int64),
+        np.empty(spaces, np.int64),
+        np.empty(spaces, np.bool_),
+        np.empty(spaces, np.bool_),
+        np.empty(spaces),
+        np.empty(spaces),
+        np.empty(spaces),
+        np.empty(spaces),
+        np.empty(divisors),
+        np.empty(divisors),
         np.zeros(dims, np.int64),
         np.empty(points, np.bool_),
         np.empty(points, np.bool_),
@@ -534,20 +722,49 @@ def new_scratch(grid: Grid, levels: int, spaces: int, points: int) -> Scratch:
     )
 
 
+def new_unrolled(origin: Ints, side: Ints) -> Unrolled:
+    """Return room for what an unrolling fixes; ``origin`` and ``side`` are the same for all."""
+    levels, spaces, dims = len(origin), *side.shape[:2]
+    edge = np.zeros((levels + 1, spaces), EDGE)
+    edge["sharers"] = 1.0
+    return Unrolled(
+        np.ones((levels, dims), np.int64),
+        np.empty((levels, dims), np.int64),
+        np.empty(levels),
+        origin,
+        edge,
+        side,
+        np.zeros((levels, spaces, dims), np.int64),
+        np.zeros((levels + 1, spaces), RATE),
+    )
+
+
+def new_path(keep: Bools, side: Ints, ranks: int) -> Path:
+    """Return a path without loops, for data spaces of so many ranks at most."""
+    levels = len(keep)
+    return Path(
+        np.empty((levels * MAX_LOOPS, 3), np.int64),
+        np.zeros(levels, NODE),
+        np.zeros(levels),
+        np.zeros((levels, levels), TRAFFIC),
+        NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64), keep.copy()),
+        np.array((side[:, :, HALO] >= 0).any(axis=1), np.int64),
+        np.zeros(ranks, REACH),
+        np.zeros(ranks, np.int64),
+        np.zeros(ranks, np.int64),
+        np.zeros(1, WORDS),
+    )
+
+
 def new_log(events: int = 0) -> Log:
     """Return an empty log with room for some events, or one that keeps nothing."""
-    return Log(np.zeros((events, 4), np.int64), np.zeros(events), np.full(1, 0 if events else -1, np.int64))
+    return Log(np.zeros(events, EVENT), np.full(1, 0 if events else -1, np.int64))
 
 
-def new_best(limit_pj: float = np.inf, delay_power: float = 1.0) -> Floats:
-    """Return an incumbent that anything improves on, under a limit on energy [pJ]."""
-    best = np.empty(BEST)
-    best[BEST_PJ] = np.inf
-    best[BEST_CYCLES] = np.inf
-    best[BEST_PRODUCT] = np.inf
-    best[LIMIT_PJ] = limit_pj
-    best[LIMIT_PRODUCT] = np.inf
-    best[DELAY_POWER] = delay_power
+def new_best(limit_pj: float = np.inf, delay_power: float = 1.0, most_cycles: float = np.inf) -> Records:
+    """Return an incumbent that anything improves on, under limits on energy [pJ] and on cycles."""
+    best = np.full(1, np.inf, BEST)
+    best["limit_pj"], best["delay_power"], best["most_cycles"] = limit_pj, delay_power, most_cycles
     return best
 
 
@@ -571,16 +788,15 @@ def new_found(levels: int, spaces: int) -> Found:
 def new_stack(levels: int, dims: int, points: int, rows: int = 1024) -> Stack:
     """Return an empty stack with room for some children."""
     return Stack(
-        np.empty((rows, CHILD), np.int64),
-        np.empty((rows, CHILD_VALUES)),
+        np.empty(rows, CHILD),
         np.empty(rows, np.int64),
-        np.zeros((levels, REGION), np.int64),
-        np.zeros(CURSOR, np.int64),
+        np.zeros(levels, REGION),
+        np.zeros(1, CURSOR),
         np.zeros(dims, np.int64),
         np.empty((levels, points), np.int64),
         np.zeros(levels, np.int64),
         np.zeros(levels),
-        np.zeros((levels, PROFILE), np.int64),
+        np.zeros(levels, PROFILE),
         np.empty((11, dims), np.int64),
         np.empty(levels, np.int64),
     )
@@ -589,9 +805,7 @@ def new_stack(levels: int, dims: int, points: int, rows: int = 1024) -> Stack:
 def deepened(stack: Stack, rows: int) -> Stack:
     """Return the stack with room for at least so many children, twice as many as before."""
     more = max(rows, 2 * len(stack.heap)) - len(stack.heap)
-    return stack._replace(
-        child=longer(stack.child, more), value=longer(stack.value, more), heap=longer(stack.heap, more)
-    )
+    return stack._replace(child=longer(stack.child, more), heap=longer(stack.heap, more))
 
 
 def longer(array: _Array, more: int) -> _Array:

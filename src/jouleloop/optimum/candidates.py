@@ -1,7 +1,8 @@
 """All unrollings of a mapspace as arrays, those that share their bounds merged, with the arrangements that can matter.
 
 A space may have millions of unrollings, so an unrolling is a row of numbers, one a level, and the arrangements of its
-spatial loops are made when it is searched. `docs/search.md` states the lemmas: *merged unrollings*, *arrangements*.
+spatial loops are made when it is searched. Lemmas: *merged unrollings* (`docs/proof.md`), *arrangements*
+(`docs/search.md`).
 """
 
 import math
@@ -11,7 +12,7 @@ from operator import floordiv
 
 import numpy as np
 
-from jouleloop.mapspace.space import MapSpace, Slot
+from jouleloop.mapspace.space import FactorSlot, MapSpace
 from jouleloop.mapspace.spatial import Arrangement, Factors, arrangements_of, fitting_choices
 from jouleloop.model.arrays import DIM, MAX_LOOPS, Ints
 from jouleloop.optimum.arrays import HALO, IDLE
@@ -114,7 +115,7 @@ class Candidates:
     origin
         By level, the outermost level whose factors merging may have taken from there.
     mirrored
-        How many unrollings were left out as mirror images of others.
+        How many unrollings were left out as symmetric to others.
     whole
         Whether these are all: there are not too many, and the listing was not stopped.
     """
@@ -197,7 +198,7 @@ class Candidates:
         self.ids, self.rows = ids[first[order]], rows
 
     def _leave_out(self, mirrors: Sequence[Mirror]) -> int:
-        """Leave out unrollings that are mirror images of earlier ones; return how many."""
+        """Leave out unrollings that are symmetric to earlier ones; return how many."""
         splits = [slot is not None and slot.split is not None for slot in self.space.spatial]
         kept = firsts(self.rows, self.ids, mirrors, splits)
         self.ids, self.group, self.group_end = self.ids[kept], self.group[kept], self.group_end[kept]
@@ -314,7 +315,7 @@ class _Listing:
         self.ids: Ints = np.stack([one[done] for one in ids], axis=1)
 
     def _extend(
-        self, slot: Slot, fanout: tuple[int, int], lefts: list[Factors]
+        self, slot: FactorSlot, fanout: tuple[int, int], lefts: list[Factors]
     ) -> tuple[Ints, Ints, Ints, list[Factors]]:
         """Return how many factors of a level each rest admits, their numbers, what they leave, and all such rests."""
         number: dict[Factors, int] = {}

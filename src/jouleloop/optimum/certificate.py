@@ -14,32 +14,13 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.space import MapSpace
-from jouleloop.model.arrays import CAPACITY, CLUSTERS, LEAK_PJ, MIN_WORDS, READ_PJ, UPDATE_PJ, WRITE_PJ, Floats
+from jouleloop.model.arrays import CAPACITY, CLUSTERS, LEAK_PJ, MIN_WORDS, READ_PJ, UPDATE_PJ, WRITE_PJ, Records
 from jouleloop.model.encode import encode_hardware
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.model.semantics import Rules, rules_of
 from jouleloop.model.support import Use, check_supported, found_in_networks, found_in_rules
-from jouleloop.optimum.arrays import (
-    BEST_CYCLES,
-    BEST_PJ,
-    BEST_PRODUCT,
-    DELAY,
-    DELAY_POWER,
-    EVALUATED,
-    FINAL,
-    LEFT_OUT,
-    NO_TILE,
-    OPENED,
-    PAUSE,
-    STOPPED,
-    TICKS,
-    VALUE,
-    Log,
-    new_best,
-    new_counters,
-    new_log,
-)
+from jouleloop.optimum import arrays
 from jouleloop.optimum.descend import beaten
 from jouleloop.optimum.lattice import digit
 from jouleloop.optimum.limit import Progress, Watch
@@ -63,26 +44,17 @@ def certify(
     semantics: str,
     watch: Watch | None = None,
 ) -> dict[str, Any]:
-    """Return the certificate of an optimum as plain data.
+    """Return the certificate of an optimum as plain data; ``watch`` is told how many parts are left, and may stop it.
 
-    Parameters
-    ----------
-    watch
-        Is told how many parts are left, and may stop it.
-
-    Raises
-    ------
-    InputError
-        Where the result is no proven optimum of one objective, or the tree is too large.
-    KeyboardInterrupt
-        Where the watch stopped it.
+    Raise `InputError` where the result is no proven optimum of one objective, or the tree is too large, and
+    `KeyboardInterrupt` where the watch stopped it.
     """
     objective = OBJECTIVES[result.objective[0]]
-    if not result.optimal or result.mapping is None or result.evaluation is None or len(result.objective) > 1:
-        reason = result.reason or "a certificate needs a proven optimum of one objective"
-        raise InputError(
-            Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
-        )
+    several = len(result.objective) > 1 or result.most_cycles is not None
+    if not result.optimal or result.mapping is None or result.evaluation is None or several:
+        reason = result.reason or "a certificate needs a proven optimum of one objective over all mappings"
+        text = "there is no certificate"
+        raise InputError(Fault(text, field="objective", value=list(result.objective), allowed=reason))
     check_known(space, constraints, costs, objective, semantics)
     about = subject(space, constraints, costs, semantics)
     value, mapping, watching = objective.value(result.evaluation), result.mapping.as_json(), watch or Watch()
@@ -105,8 +77,7 @@ def certify(
 
     try:
         if not reason and watching.run(lambda: next(work, True), watching.begin(None), progress):
-            of_all = f" of {count}" if count else ""
-            raise KeyboardInterrupt(f"{len(parts)}{of_all} parts were written")
+            raise KeyboardInterrupt(f"{len(parts)}{f' of {count}' if count else ''} parts were written")
     except write.TooLong:
         reason = f"the argument has more than {write.MOST_STEPS:,} steps"
     if reason:
@@ -127,7 +98,7 @@ def check_known(
         )
 
 
-def _write_parts(search: Search, mode: int, best: Floats, parts: list[dict[str, Any]]) -> Iterator[bool]:
+def _write_parts(search: Search, mode: int, best: Records, parts: list[dict[str, Any]]) -> Iterator[bool]:
     """Write why each part is no better than the best mapping; yield False after each, and between in a long one."""
     solver, spent = search.solver, 0
     for p in range(solver.count):
@@ -135,7 +106,7 @@ def _write_parts(search: Search, mode: int, best: Floats, parts: list[dict[str, 
         keep = solver.keep_of(p).astype(int).tolist()
         factors = _whole_rows(search, search.candidates.factors[u])
         part: dict[str, Any] = {"keep": keep, "unrolling": factors, "lemma": "bound"}
-        bound_pj = float(solver.bound_pj[p]) if solver.parts.stage[p] == FINAL else solver.bound_one(p)
+        bound_pj = float(solver.bound_pj[p]) if solver.parts.stage[p] == arrays.FINAL else solver.bound_one(p)
         part["bound_pj"] = None if np.isinf(bound_pj) else bound_pj
         if np.isfinite(bound_pj) and not beaten(mode, best, bound_pj, solver.parts.steps[u]):
             log = yield from _follow(search, p, mode, best, MOST_EVENTS - spent)
@@ -153,80 +124,76 @@ def subject(space: MapSpace, constraints: Constraints, costs: EnergyCosts, seman
         "first_fills_elided": rules.first_fills_elided,
         "problem": _problem(space),
         "architecture": _architecture(space, costs, rules),
-        "constraints": _constraints(constraints),
+        # Levels that have none are left out.
+        "constraints": constraints.as_dict()["levels"],
+        **({} if space.name == "timeloop" else {"space": space.name}),
     }
 
 
-def _incumbent(objective: Objective, evaluation: Evaluation) -> Floats:
+def _incumbent(objective: Objective, evaluation: Evaluation) -> Records:
     """Return an incumbent that nothing improves on, so that the descent shows why."""
-    best = new_best(delay_power=delay_power_of(objective))
-    best[BEST_PRODUCT] = evaluation.energy_pj * float(evaluation.cycles) ** best[DELAY_POWER]
-    if mode_of(objective) == DELAY:
-        best[BEST_CYCLES], best[BEST_PJ] = evaluation.cycles, -np.inf
+    best = arrays.new_best(delay_power=delay_power_of(objective))
+    best[0]["product"] = evaluation.energy_pj * float(evaluation.cycles) ** best[0]["delay_power"]
+    if mode_of(objective) == arrays.DELAY:
+        best[0]["cycles"], best[0]["energy_pj"] = evaluation.cycles, -np.inf
     else:
-        best[BEST_PJ] = evaluation.energy_pj
+        best[0]["energy_pj"] = evaluation.energy_pj
     return best
 
 
-def _follow(search: Search, part: int, mode: int, best: Floats, room: int) -> Generator[bool, None, Log]:
+def _follow(search: Search, part: int, mode: int, best: Records, room: int) -> Generator[bool, None, arrays.Log]:
     """Descend into one part once more and return what it logs; yield False where it is time for a pause."""
     events = 4096
     while True:
-        log, counters = new_log(min(events, max(1, room))), new_counters()
+        log, counters = arrays.new_log(min(events, max(1, room))), arrays.new_counters()
         own, found = best.copy(), search.new_found()
         search.solver.begin_one(part)
         ended = False
-        while not ended and not counters[STOPPED]:
-            counters[PAUSE] = counters[TICKS] + _SLICE_TICKS
+        while not ended and not counters[arrays.STOPPED]:
+            counters[arrays.PAUSE] = counters[arrays.TICKS] + _SLICE_TICKS
             ended = search.solver.run(mode, own, counters, found, log)
             if not ended:
                 yield False
-        if not counters[STOPPED]:
+        if not counters[arrays.STOPPED]:
             return log
         if events >= room:
             raise InputError(Fault("the certificate would be too large", allowed=f"at most {MOST_EVENTS} events"))
         events *= 4
 
 
-def _tree(search: Search, solver: Solver, log: Log) -> list[dict[str, Any]]:
+def _tree(search: Search, solver: Solver, log: arrays.Log) -> list[dict[str, Any]]:
     """Return the cuts of the outermost level, each with those inside it."""
     top = solver.case.keep.shape[0] - 1
     open_at: list[list[dict[str, Any]]] = [[] for _ in range(top + 2)]
-    for (what, level, point, code), value in zip(log.event[: log.used[0]], log.value, strict=False):
-        if what == EVALUATED:
+    for what, level, point, code, value in log.event[: log.used[0]].tolist():
+        if what == arrays.EVALUATED:
             continue
         cut: dict[str, Any] = {
             "tile": _tile(search, solver, int(point)),
-            "order": _order(search, int(code)) if what in (LEFT_OUT, OPENED) else None,
-            "why": "no tile fits" if what == NO_TILE else "bound" if what == LEFT_OUT else "followed",
+            # None stands for all orders.
+            "order": _order(search, int(code)) if what in (arrays.LEFT_OUT, arrays.OPENED) and code >= 0 else None,
+            "why": "no tile fits" if what == arrays.NO_TILE else "bound" if what == arrays.LEFT_OUT else "followed",
             "bound_pj": None if np.isinf(value) else float(value),
-            "cuts": [] if what == OPENED else None,
+            "cuts": [] if what == arrays.OPENED else None,
         }
         # Cuts of a level follow the one that was opened last at the level outside.
         holder = open_at[level + 1][-1]["cuts"] if level < top else open_at[top + 1]
         holder.append(cut)
-        if what == OPENED:
+        if what == arrays.OPENED:
             open_at[level].append(cut)
     return open_at[top + 1]
 
 
 def _tile(search: Search, solver: Solver, point: int) -> list[int]:
-    tile = [1] * len(search.problem.bounds)
+    tile, grid = [1] * len(search.problem.bounds), solver.case.grid
     for d, whole in enumerate(search.dims):
-        grid = solver.case.grid
-        tile[whole] = int(grid.divisor[d, digit(grid.axis, point, d), VALUE])
+        tile[whole] = int(grid.divisor[d, digit(grid.axis, point, d)]["value"])
     return tile
 
 
-def _order(search: Search, code: int) -> list[int] | None:
-    """Return the dimensions of an order, innermost first; None for all orders."""
-    if code < 0:
-        return None
-    order = []
-    while code > 0:
-        order.append(int(search.dims[code % 16 - 1]))
-        code //= 16
-    return order
+def _order(search: Search, code: int) -> list[int]:
+    """Return the dimensions of an order, innermost first."""
+    return [int(search.dims[code % 16 - 1]), *_order(search, code // 16)] if code > 0 else []
 
 
 def _whole_rows(search: Search, factors: np.typing.NDArray[np.int64]) -> list[list[int]]:
@@ -238,22 +205,12 @@ def _whole_rows(search: Search, factors: np.typing.NDArray[np.int64]) -> list[li
 def _problem(space: MapSpace) -> dict[str, Any]:
     problem = space.problem
     names = problem.shape.dimensions
-    return {
-        "name": problem.name,
-        "dimensions": list(names),
-        "bounds": [int(bound) for bound in problem.bounds],
-        "data_spaces": [
-            {
-                "name": data_space.name,
-                "read_write": data_space.read_write,
-                "ranks": [
-                    {names[d]: int(coef[d]) for d in np.flatnonzero(coef)}
-                    for coef in problem.projection_array[v, : len(data_space.projection)]
-                ],
-            }
-            for v, data_space in enumerate(problem.data_spaces)
-        ],
-    }
+    spaces = []
+    for one, coefs in zip(problem.data_spaces, problem.projection_array, strict=True):
+        ranks = [{names[d]: int(coef[d]) for d in np.flatnonzero(coef)} for coef in coefs[: len(one.projection)]]
+        spaces.append({"name": one.name, "read_write": one.read_write, "ranks": ranks})
+    bounds = [int(bound) for bound in problem.bounds]
+    return {"name": problem.name, "dimensions": list(names), "bounds": bounds, "data_spaces": spaces}
 
 
 def _architecture(space: MapSpace, costs: EnergyCosts, rules: Rules) -> dict[str, Any]:
@@ -296,22 +253,8 @@ def _networks(level: StorageLevel, costs: EnergyCosts, spaces: list[str]) -> dic
         for space in spaces if network.name in tables else ():
             _, *pairs = tables[network.name].encoded(network, space)
             charges[space] = [pairs[at : at + 2] for at in range(0, len(pairs), 2)]
-        found.append(
-            {
-                "kind": {MESH: "mesh", TREE: "tree", MULTICAST: "table"}[network.kind],
-                "back": level.back is None or network is level.back,
-                "hop_pj": network.hop_pj,
-                "router_pj": network.router_pj,
-                "ingress_pj": network.ingress_pj,
-                "adder_pj": network.adder_pj,
-                "charges": charges,
-            }
-        )
+        kind = {MESH: "mesh", TREE: "tree", MULTICAST: "table"}[network.kind]
+        way = {"kind": kind, "back": level.back is None or network is level.back, "charges": charges}
+        found.append(way | {key: getattr(network, key) for key in ("hop_pj", "router_pj", "ingress_pj", "adder_pj")})
     wired = {"networks": found, "adds": level.reduces} if found else {}
     return wired | ({"spreads": True} if level.network.spreads else {})
-
-
-def _constraints(constraints: Constraints) -> dict[str, Any]:
-    """Return the constraints by level; levels that have none are left out."""
-    levels: dict[str, Any] = constraints.as_dict()["levels"]
-    return levels

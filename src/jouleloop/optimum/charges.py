@@ -1,7 +1,7 @@
 """What networks charge for a word at least, and how many instances of a level may share what they hold.
 
-`docs/search.md` states the lemmas: *hops*, *links are paid*, *ways apart*, *distributed multicast*. Designs without
-such networks take an empty table.
+`docs/proof.md` states the lemmas *hops* and *distributed multicast*, `docs/search.md` *links are paid* and
+*ways apart*. Designs without such networks take an empty table.
 """
 
 import numpy as np
@@ -30,15 +30,12 @@ from jouleloop.model.arrays import (
     Floats,
     Ints,
     LayerArrays,
+    Records,
 )
-from jouleloop.model.kernel import box_words
 from jouleloop.model.network import is_wired, takes_energy
-from jouleloop.optimum.arrays import HALO, MOVED, PLAIN, STANDING
+from jouleloop.optimum.arrays import CHARGE, HALO, MOVED, PLAIN, STANDING
 from jouleloop.optimum.candidates import Candidates
 
-#: Places of a charge: as `FILLED_PJ` and on of `jouleloop.optimum.arrays`, of one instance of the level; the first two
-#: for words of plain, moved and standing steps, three places each.
-ASKED, PASSED, SHARED_BY, PLACES = 0, 3, 6, 7
 #: Most arrangements of spatial loops whose hops are counted; rows beyond take the bound that knows no order.
 _MOST_ARRANGED = 100_000
 
@@ -58,34 +55,45 @@ def _least_hops(
     moves
         Whether a dimension moves a data space, shape (data spaces, dimensions).
     """
-    middle = (rows - 1) / 2.0
-    most = instances.max()
-    low = np.empty((most, columns), np.int64)
-    high = np.empty((most, columns), np.int64)
+    low = np.empty((instances.max(), columns), np.int64)
+    high = np.empty((instances.max(), columns), np.int64)
     for n in range(places.shape[0]):
         for a in range(places[n, 0], places[n, 1]):
             for v in range(moves.shape[0]):
-                high[: instances[n]] = -1
-                for i in range(instances[n]):
-                    rest, box, weight = i, 0, 1
-                    for s in range(counts[a] - 1, -1, -1):
-                        if moves[v, loops[a, s, DIM]]:
-                            box += weight * (rest % loops[a, s, BOUND])
-                            weight *= loops[a, s, BOUND]
-                        rest //= loops[a, s, BOUND]
-                    column, row = i % columns, i // columns
-                    if high[box, column] < 0:
-                        low[box, column] = row
-                    high[box, column] = row
-                hops = 0.0
-                for box in range(instances[n]):
-                    furthest = 0
-                    for column in range(columns):
-                        if high[box, column] >= 0:
-                            furthest = column
-                            hops += max(0.0, middle - low[box, column]) + max(0.0, high[box, column] - middle)
-                    hops += furthest
-                least[n, v] = min(least[n, v], hops)
+                _span_boxes(loops[a, : counts[a]], moves[v], low[: instances[n]], high[: instances[n]])
+                least[n, v] = min(least[n, v], _count_hops(low[: instances[n]], high[: instances[n]], (rows - 1) / 2.0))
+
+
+@njit
+def _span_boxes(loops: Ints, moves: Bools, low: Ints, high: Ints) -> None:
+    """Write by box and column the first and the last row of the instances that hold it; -1 where there is none."""
+    columns = low.shape[1]
+    high[:] = -1
+    for i in range(low.shape[0]):
+        rest, box, weight = i, 0, 1
+        for s in range(loops.shape[0] - 1, -1, -1):
+            if moves[loops[s, DIM]]:
+                box += weight * (rest % loops[s, BOUND])
+                weight *= loops[s, BOUND]
+            rest //= loops[s, BOUND]
+        column, row = i % columns, i // columns
+        if high[box, column] < 0:
+            low[box, column] = row
+        high[box, column] = row
+
+
+@njit
+def _count_hops(low: Ints, high: Ints, middle: float) -> float:
+    """Return the hops of one word to every box, from the first column and the middle of the rows."""
+    hops = 0.0
+    for box in range(low.shape[0]):
+        furthest = 0
+        for column in range(low.shape[1]):
+            if high[box, column] >= 0:
+                furthest = column
+                hops += max(0.0, middle - low[box, column]) + max(0.0, high[box, column] - middle)
+        hops += furthest
+    return hops
 
 
 def split_by_hops(spec: Floats, layer: LayerArrays, side: Ints, candidates: Candidates) -> None:
@@ -136,7 +144,7 @@ def _no_better(hops: Floats) -> list[list[int]]:
 
 def find_charges(
     space: MapSpace, spec: Floats, layer: LayerArrays, side: Ints, candidates: Candidates, *, links: bool = True
-) -> Floats:
+) -> Records:
     """Return `Parts.charge`; it knows no levels where no network takes energy and none is distributed.
 
     ``links``: whether what neighbours hand on is charged (lemma *links are paid*).
@@ -146,9 +154,8 @@ def find_charges(
     if not takes_energy(spec) and not any(spreads):
         levels = 0
     rows = max(1, candidates.row.shape[1]) if levels else 1
-    table = np.zeros((spaces, 1 + levels, rows, PLACES))
-    table[:, 1:, :, SHARED_BY] = 1.0
-    table[:, 0, 0, 0] = [box_words(own, layer.bounds) for own in layer.coef]
+    table = np.zeros((spaces, levels, rows), CHARGE)
+    table["sharers"] = 1.0
     wired = bool(is_wired(spec))
     for level in range(levels):
         own = candidates.row[level, : len(candidates.rows[level])]
@@ -159,9 +166,9 @@ def find_charges(
         hops = _arranged_hops(spec, layer, candidates, level, own) if takes and wired else None
         for v in range(spaces):
             row = _Rows(spec, layer, side, level, v, own)
-            found = table[v, 1 + level, : len(own)]
+            found = table[v, level, : len(own)]
             if shared:
-                found[:, SHARED_BY] = row.instances / row.distinct
+                found["sharers"] = row.instances / row.distinct
             if takes:
                 plain = level > 0 and not any(space.reuse) and not any(spreads)
                 own_hops = None if hops is None else hops[:, v]
@@ -228,7 +235,7 @@ def _arranged_hops(spec: Floats, layer: LayerArrays, candidates: Candidates, lev
     return least
 
 
-def _fill_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Floats, *, plain: bool) -> None:
+def _fill_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Records, *, plain: bool) -> None:
     """Write what every word that is asked for costs at least [pJ], of one instance of the level.
 
     ``plain``: no link serves a step of a data space that shares no rank, and all levels hold what they are sent.
@@ -248,23 +255,23 @@ def _fill_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Floats, *
             # Outputs that go twice are at least as many words as once.
             routers = np.maximum(each, 1.0) if twice or not exact else 1.0 + np.floor(each)
             more_pj = routers * network[ROUTER_PJ] + network[INGRESS_PJ]
-            _add(found, ASKED, row, each * network[HOP_PJ] + more_pj)
+            _add(found["filled_pj"], row, each * network[HOP_PJ] + more_pj)
             # The words of a level that bypasses become a whole multiple where there are no gaps, the hops stay.
-            _add(found, PASSED, row, each * network[HOP_PJ] + (more_pj if exact and not row.gaps else 0.0))
+            _add(found["bypassed_pj"], row, each * network[HOP_PJ] + (more_pj if exact and not row.gaps else 0.0))
         elif network[KIND] == CHARGED and exact:
             charged_pj = _charged_pj(spec, row, way)
-            _add(found, ASKED, row, charged_pj)
+            _add(found["filled_pj"], row, charged_pj)
             if not row.gaps:
-                _add(found, PASSED, row, charged_pj)
+                _add(found["bypassed_pj"], row, charged_pj)
 
 
-def _add(found: Floats, what: int, row: _Rows, each_pj: Floats) -> None:
+def _add(found: Floats, row: _Rows, each_pj: Floats) -> None:
     """Add what every word that is asked for costs: plain steps ask for all boxes, moved ones for those at the ends."""
-    found[:, what + PLAIN] += each_pj * row.distinct
-    found[:, what + MOVED] += each_pj * row.linkless
+    found[:, PLAIN] += each_pj * row.distinct
+    found[:, MOVED] += each_pj * row.linkless
 
 
-def _raise_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Floats) -> None:
+def _raise_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Records) -> None:
     """Raise what steps cost to what the words take that are asked for and those that neighbours hand on together."""
     ways = spec[row.level, NETWORK : NETWORK + WAYS * WAY].reshape(WAYS, WAY)
     meshes = [
@@ -297,7 +304,7 @@ def _raise_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Floats) 
             exact_pj += hops * way[HOP_PJ] + np.maximum(hops, row.distinct) * way[ROUTER_PJ]
             exact_pj += row.distinct * way[INGRESS_PJ]
         least[known, PLAIN] = np.maximum(least[known, PLAIN], exact_pj[known])
-    found[:, ASKED : ASKED + 3] = np.maximum(found[:, ASKED : ASKED + 3], least)
+    found["filled_pj"] = np.maximum(found["filled_pj"], least)
 
 
 def _charged_pj(spec: Floats, row: _Rows, way: int) -> Floats:

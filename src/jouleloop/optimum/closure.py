@@ -1,33 +1,31 @@
-"""Minimise bounds over the loops of a level: a closure along prime steps of the tile, dimension by dimension."""
+"""Step 2: minimise bounds over the loops of a level: a closure along prime steps of the tile, by dimension."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Floats, Ints
-from jouleloop.optimum.arrays import (
-    COUNT,
-    DOWN,
-    FIXED,
-    KIND,
-    NOW,
-    PAIR_DOWN,
-    PAIRS,
-    PRIMES,
-    RADIX,
-    RANK,
-    REST,
-    START,
-    VALUE,
-    WHOLE,
-    Case,
-    Grid,
-)
+from jouleloop.model.arrays import Floats, Ints, Records
+from jouleloop.optimum.arrays import FIXED, RANK, Case
 from jouleloop.optimum.lattice import digit_of
+
+
+class _Loops(NamedTuple):
+    """The loops of a level that bounds are closed over."""
+
+    level: int
+    j: int
+    """Dimension of the innermost of them."""
+    fresh: bool
+    """Whether their run starts at this level: all dimensions may be cut. Else it goes on with the run outside, and only
+    dimensions of its kind may be cut."""
+    whole: bool
+    """Whether only runs that start with the whole tile count: the points of the lattice are the states."""
 
 
 @njit
 def _lower(
-    source: Floats, target: Floats, states: int, radix: int, size: int, divisor: Ints, pair: Ints, paired: bool
+    source: Floats, target: Floats, states: int, radix: int, size: int, divisor: Records, pair: Records, paired: bool
 ) -> None:
     """Lower ``target`` to the values of ``source`` one prime of one dimension further in, ascending.
 
@@ -43,31 +41,38 @@ def _lower(
     for base in range(0, states, radix * size):
         for at in range(size):
             high = base + at * radix
-            primes = divisor[pair[at, NOW], PRIMES] if paired else divisor[at, PRIMES]
+            primes = divisor[pair[at].now].primes if paired else divisor[at].primes
             for t in range(primes):
-                low = base + radix * (pair[at, PAIR_DOWN + t] if paired else divisor[at, DOWN + t])
-                for i in range(radix):
-                    value = source[low + i]
-                    if value < target[high + i]:
-                        target[high + i] = value
+                low = base + radix * (pair[at].down[t] if paired else divisor[at].down[t])
+                _lower_row(source, target, low, high, radix)
+
+
+@njit(inline="always")
+def _lower_row(source: Floats, target: Floats, low: int, high: int, length: int) -> None:
+    """Lower so many values of ``target`` from ``high`` on to those of ``source`` from ``low`` on."""
+    for i in range(length):
+        value = source[low + i]
+        if value < target[high + i]:
+            target[high + i] = value
 
 
 @njit
-def _without(divisor: Ints, index: int, factor: int) -> int:
+def _without(divisor: Records, index: int, factor: int) -> int:
     """Index of a divisor less a factor, or -1 where it is no multiple."""
-    value = divisor[index, VALUE]
+    value = divisor[index].value
     if value % factor != 0:
         return -1
-    while divisor[index, VALUE] * factor != value:
+    while divisor[index].value * factor != value:
         index -= 1
     return index
 
 
 @njit
-def _may_cut(axis: Ints, slot: Ints, d: int, j: int, fresh: bool) -> bool:
-    """Whether a level with these slots may cut dimension ``d`` where its innermost loop is over ``j``."""
-    own = axis[j, KIND] >= 0 and axis[d, KIND] == axis[j, KIND]
-    return bool(slot[d, FIXED] == 0 and slot[d, RANK] >= slot[j, RANK] and (fresh or own))
+def _may_cut(case: Case, loops: _Loops, d: int) -> bool:
+    """Whether the level of some loops may cut a dimension where its innermost loop is that of theirs."""
+    axis, slot = case.grid.axis, case.slots[loops.level]
+    own = axis[loops.j].kind >= 0 and axis[d].kind == axis[loops.j].kind
+    return bool(slot[d, FIXED] == 0 and slot[d, RANK] >= slot[loops.j, RANK] and (loops.fresh or own))
 
 
 @njit
@@ -91,21 +96,12 @@ def _lower_all(source: Floats, target: Floats, first: int, line: Ints, place: In
             if d != j:
                 valid = valid and place[d, digit[d]] >= 0
                 at += place[d, digit[d]]
-        if valid:
-            for p in range(size[0]):
-                row = p
-                start = at
-                if j != 0:
-                    row = digit[j]
-                    if place[0, p] < 0:
-                        continue
-                    start += place[0, p]
-                least = target[here + p * weight[0]]
-                for t in range(several.shape[1]):
-                    if several[row, t] < 0:
-                        break
-                    least = min(least, source[start + several[row, t]])
-                target[here + p * weight[0]] = least
+        for p in range(size[0] if valid else 0):
+            # The innermost digit; where it is that of ``j``, its numbers are among the several.
+            more = 0 if j == 0 else place[0, p]
+            if more >= 0:
+                value = target[here + p * weight[0]]
+                target[here + p * weight[0]] = _least(source, at + more, several[p if j == 0 else digit[j]], value)
         d = 1
         while d < dims:
             digit[d] += 1
@@ -117,21 +113,28 @@ def _lower_all(source: Floats, target: Floats, first: int, line: Ints, place: In
             return
 
 
+@njit(inline="always")
+def _least(source: Floats, start: int, numbers: Ints, least: float) -> float:
+    """Return the least of a value and those of ``source`` at some numbers up to the first -1, from ``start`` on."""
+    for t in range(numbers.shape[0]):
+        if numbers[t] < 0:
+            break
+        least = min(least, source[start + numbers[t]])
+    return least
+
+
 @njit
-def _cut_place(
-    slot: Ints, grid: Grid, level: int, d: int, j: int, fresh: bool, whole: bool, start: int, index: int, several: Ints
-) -> int:
+def _cut_place(case: Case, loops: _Loops, d: int, start: int, index: int, several: Ints) -> int:
     """Return what a dimension of a tile adds to the place of its cut among the states inside a level, -1 for none.
 
-    Of dimension ``j``, of which there has to be a loop, all such places are written to ``several``. Where constraints
-    leave one tile inside, it is cut to that; else the states inside are closed already.
+    Of the innermost loop's dimension, of which there has to be a loop, all such places are written to ``several``.
+    Where constraints leave one tile inside, it is cut to that; else the states inside are closed already.
     """
-    axis = grid.axis
-    divisor = grid.divisor[d]
-    sole = grid.sole[level]
-    kind = axis[j, KIND]
-    started = kind >= 0 and axis[d, KIND] == kind and axis[d, WHOLE] == 0 and not whole
-    radix = axis[d, RADIX] if whole else grid.state[level, kind, d]
+    grid, axis, slot = case.grid, case.grid.axis, case.slots[loops.level]
+    divisor, sole = grid.divisor[d], grid.sole[loops.level]
+    kind = axis[loops.j].kind
+    started = kind >= 0 and axis[d].kind == kind and not axis[d].whole and not loops.whole
+    radix = axis[d].radix if loops.whole else grid.state[loops.level, kind, d]
     several[:] = -1
     now = index
     if slot[d, FIXED] > 1:
@@ -139,17 +142,17 @@ def _cut_place(
         if now < 0:
             return -1
     elif sole[d] >= 0 and now != sole[d]:
-        if not _may_cut(axis, slot, d, j, fresh) or divisor[now, VALUE] % divisor[sole[d], VALUE] != 0:
+        if not _may_cut(case, loops, d) or divisor[now].value % divisor[sole[d]].value != 0:
             return -1
         now = sole[d]
-    elif sole[d] >= 0 and d == j:
+    elif sole[d] >= 0 and d == loops.j:
         return -1
-    digit = now if whole else digit_of(sole, grid.pair_of, d, started, start, now)
+    digit = now if loops.whole else digit_of(sole, grid.pair_of, d, started, start, now)
     if digit < 0:
         return -1
-    if d == j and slot[d, FIXED] == 0 and sole[d] < 0:
-        for t in range(divisor[now, PRIMES]):
-            low = grid.pair[d, digit, PAIR_DOWN + t] if started else divisor[now, DOWN + t]
+    if d == loops.j and slot[d, FIXED] == 0 and sole[d] < 0:
+        for t in range(divisor[now].primes):
+            low = grid.pair[d, digit].down[t] if started else divisor[now].down[t]
             several[t] = low * radix
     else:
         several[0] = digit * radix
@@ -157,33 +160,28 @@ def _cut_place(
 
 
 @njit
-def _close_inside(case: Case, points: int, level: int, j: int, fresh: bool, whole: bool) -> int:
-    """Close the bounds inside a level along what it may cut, in the work space; return how many states those have.
-
-    ``whole``: only runs that start with the whole tile count, and the points of the lattice are the states.
-    """
-    slot, grid, tables = case.slots[level], case.grid, case.tables
+def _close_inside(case: Case, points: int, loops: _Loops) -> int:
+    """Close the bounds inside a level along what it may cut, in the work space; return how many states those have."""
+    grid, tables, level = case.grid, case.tables, loops.level
     line, place, several = case.scratch.line, case.scratch.places, case.scratch.several
-    axis = grid.axis
-    sole = grid.sole[level]
-    weight = grid.state[level]
+    axis, sole, weight = grid.axis, grid.sole[level], grid.state[level]
     dims = axis.shape[0]
-    kind = axis[j, KIND]
+    kind = axis[loops.j].kind
     states = weight[kind, dims]
     closure = tables.enter[: grid.base[1, 0]]
-    source = tables.enter[grid.base[level, j] : grid.base[level, j] + states]
-    if whole:
+    source = tables.enter[grid.base[level, loops.j] : grid.base[level, loops.j] + states]
+    if loops.whole:
         states = points
         closure[:points] = np.inf
         first = 0
         for d in range(dims):
-            started = axis[d, KIND] == kind and axis[d, WHOLE] == 0 and level < grid.sole.shape[0] - 1
-            line[0, d] = axis[d, COUNT] if sole[d] < 0 else 1
-            line[1, d] = axis[d, RADIX]
-            first += max(sole[d], 0) * axis[d, RADIX]
+            started = axis[d].kind == kind and not axis[d].whole and level < grid.sole.shape[0] - 1
+            line[0, d] = axis[d].count if sole[d] < 0 else 1
+            line[1, d] = axis[d].radix
+            first += max(sole[d], 0) * axis[d].radix
             for p in range(line[0, d]):
                 now = p if sole[d] < 0 else sole[d]
-                digit = digit_of(sole, grid.pair_of, d, started, axis[d, COUNT] - 1, now)
+                digit = digit_of(sole, grid.pair_of, d, started, axis[d].count - 1, now)
                 place[d, p] = digit * weight[kind, d] if digit >= 0 else -1
                 if d == 0:
                     several[p, 0], several[p, 1] = place[d, p], -1
@@ -192,13 +190,12 @@ def _close_inside(case: Case, points: int, level: int, j: int, fresh: bool, whol
         for state in range(states):
             closure[state] = source[state]
     for d in range(dims):
-        if axis[d, REST] == 1 or sole[d] >= 0 or not _may_cut(axis, slot, d, j, fresh):
+        if axis[d].rest == 1 or sole[d] >= 0 or not _may_cut(case, loops, d):
             continue
-        paired = kind >= 0 and axis[d, KIND] == kind and axis[d, WHOLE] == 0 and not whole
-        own = axis[d, RADIX] if whole else weight[kind, d]
-        _lower(
-            closure, closure, states, own, axis[d, PAIRS if paired else COUNT], grid.divisor[d], grid.pair[d], paired
-        )
+        paired = kind >= 0 and axis[d].kind == kind and not axis[d].whole and not loops.whole
+        own = axis[d].radix if loops.whole else weight[kind, d]
+        size = axis[d].pairs if paired else axis[d].count
+        _lower(closure, closure, states, own, size, grid.divisor[d], grid.pair[d], paired)
     return int(states)
 
 
@@ -206,61 +203,72 @@ def _close_inside(case: Case, points: int, level: int, j: int, fresh: bool, whol
 def close(case: Case, points: int, level: int, j: int, fresh: bool) -> None:
     """Lower the bounds ahead of a level by all cuts of its tile whose innermost loop is over dimension ``j``.
 
-    ``fresh``: the run starts at this level, all dimensions may be cut; else it goes on with the run outside, and only
-    dimensions of its kind may be cut.
+    ``fresh``: the run starts at this level, else it goes on with the run outside.
     """
-    slots, grid, tables = case.slots, case.grid, case.tables
-    line, place, several = case.scratch.line, case.scratch.places, case.scratch.several
+    grid, tables, slot = case.grid, case.tables, case.slots[level]
     axis = grid.axis
-    slot = slots[level]
     dims = axis.shape[0]
-    kind = axis[j, KIND]
+    kind = axis[j].kind
     has_fixed = False
     for d in range(dims):
         if slot[d, FIXED] > 1:
             has_fixed = True
-            if slot[d, RANK] < slot[j, RANK] or (not fresh and axis[d, KIND] != kind):
+            if slot[d, RANK] < slot[j, RANK] or (not fresh and axis[d].kind != kind):
                 return
-    top = slots.shape[0] - 1
+    top = case.slots.shape[0] - 1
     # Where nothing but the outermost level is outside, a run that goes on started with the whole tile: the tile alone
     # is the state then.
     whole = kind >= 0 and (level == top or (level == top - 1 and not fresh))
-    states = _close_inside(case, points, level, j, fresh, whole)
+    loops = _Loops(level, j, fresh, whole)
+    states = _close_inside(case, points, loops)
     closure = tables.enter[: grid.base[1, 0]]
     target = tables.ahead[level]
     if not fresh:
         base = grid.base[level, dims + kind]
         target = tables.enter[base : base + grid.state[level + 1, kind, dims]]
         if not whole and not has_fixed and grid.same[level + 1, kind]:
-            started = axis[j, WHOLE] == 0
-            count = axis[j, PAIRS if started else COUNT]
+            started = not axis[j].whole
+            count = axis[j].pairs if started else axis[j].count
             _lower(closure, target, states, grid.state[level, kind, j], count, grid.divisor[j], grid.pair[j], started)
             return
-    # The tiles of the level, with the starts of their runs where those are outside it.
     first = 1 if fresh else 0
     for d in range(dims):
-        last = axis[d, COUNT] - 1
-        only = last if level == top else grid.sole[level + 1, d]
-        started = not fresh and not whole and axis[d, KIND] == kind and axis[d, WHOLE] == 0
-        line[0, d] = 1
-        line[1, d] = axis[d, RADIX] if fresh else grid.state[level + 1, kind, d]
-        if only < 0:
-            line[0, d] = axis[d, PAIRS if started else COUNT]
+        first += _list_cuts(case, loops, d)
+    _lower_all(closure, target, first, case.scratch.line, case.scratch.places, j, case.scratch.several)
+
+
+@njit
+def _list_cuts(case: Case, loops: _Loops, d: int) -> int:
+    """Write the tiles of a level along a dimension, with the starts of their runs where those are outside it.
+
+    And for each where its cuts stand. Returns what the dimension adds to the place of the first tile.
+    """
+    grid, axis, level, fresh = case.grid, case.grid.axis, loops.level, loops.fresh
+    line, place, several = case.scratch.line, case.scratch.places, case.scratch.several
+    kind = axis[loops.j].kind
+    last = axis[d].count - 1
+    only = last if level == case.slots.shape[0] - 1 else grid.sole[level + 1, d]
+    started = not fresh and not loops.whole and axis[d].kind == kind and not axis[d].whole
+    first = 0
+    line[0, d] = 1
+    line[1, d] = axis[d].radix if fresh else grid.state[level + 1, kind, d]
+    if only < 0:
+        line[0, d] = axis[d].pairs if started else axis[d].count
+    elif started:
+        line[0, d] = axis[d].count
+    elif fresh:
+        first = only * line[1, d]
+    for p in range(line[0, d]):
+        now = p if only < 0 else only
+        start = now if fresh else last
+        if started and only < 0:
+            start, now = grid.pair[d, p].start, grid.pair[d, p].now
         elif started:
-            line[0, d] = axis[d, COUNT]
-        elif fresh:
-            first += only * line[1, d]
-        for p in range(line[0, d]):
-            now = p if only < 0 else only
-            start = now if fresh else last
-            if started and only < 0:
-                start, now = grid.pair[d, p, START], grid.pair[d, p, NOW]
-            elif started:
-                start = p
-            numbers = several[p if d == j else several.shape[0] - 1]
-            place[d, p] = -1
-            if grid.pair_of[d, start, now] >= 0:
-                place[d, p] = _cut_place(slot, grid, level, d, j, fresh, whole, start, now, numbers)
-            if place[d, p] < 0:
-                numbers[0] = -1
-    _lower_all(closure, target, first, line, place, j, several)
+            start = p
+        numbers = several[p if d == loops.j else several.shape[0] - 1]
+        place[d, p] = -1
+        if grid.pair_of[d, start, now] >= 0:
+            place[d, p] = _cut_place(case, loops, d, start, now, numbers)
+        if place[d, p] < 0:
+            numbers[0] = -1
+    return int(first)

@@ -3,29 +3,8 @@
 import math
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, READ_PJ, UPDATE_PJ, WRITE_PJ, Floats
-from jouleloop.optimum.arrays import (
-    AGAIN_PJ,
-    ASK_BLOCK,
-    ASK_FREE,
-    ASK_PJ,
-    FILL_BLOCK,
-    FILL_FREE,
-    FILL_PJ,
-    MOVED,
-    NET_PJ,
-    PARTITIONED,
-    PASS_BLOCK,
-    PASS_FIRST,
-    PASS_NEXT,
-    PASS_PJ,
-    PASS_SHARE,
-    PLAIN,
-    RATE,
-    SHARERS,
-    STANDING,
-    Unrolled,
-)
+from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, READ_PJ, UPDATE_PJ, WRITE_PJ, Encoded, Record, Records
+from jouleloop.optimum.arrays import MOVED, PLAIN, STANDING, Unrolled
 
 
 @njit
@@ -35,7 +14,7 @@ def vectors(words: float, block_words: float) -> float:
 
 
 @njit
-def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float, network_pj: float) -> float:
+def crossing_pj(rate: Records, child: int, v: int, asked: float, filled: float, network_pj: float) -> float:
     """Energy [pJ] of one data space's traffic between a level and the next kept level outside it.
 
     Parameters
@@ -47,30 +26,30 @@ def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float, n
     network_pj
         See `network_pj`.
     """
-    total = vectors(asked, rate[child, v, ASK_BLOCK]) * rate[child, v, ASK_PJ]
-    again = asked - rate[child, v, ASK_FREE]
-    if again > 0.0 and rate[child, v, AGAIN_PJ] > 0.0:
-        total += vectors(again, rate[child, v, ASK_BLOCK]) * rate[child, v, AGAIN_PJ]
-    anew = filled - rate[child, v, FILL_FREE]
+    total = vectors(asked, rate[child, v].ask_block) * rate[child, v].ask_pj
+    again = asked - rate[child, v].ask_free
+    if again > 0.0 and rate[child, v].again_pj > 0.0:
+        total += vectors(again, rate[child, v].ask_block) * rate[child, v].again_pj
+    anew = filled - rate[child, v].fill_free
     if anew > 0.0:
-        total += vectors(anew, rate[child, v, FILL_BLOCK]) * rate[child, v, FILL_PJ]
-    passing = int(rate[child, v, PASS_FIRST])
+        total += vectors(anew, rate[child, v].fill_block) * rate[child, v].fill_pj
+    passing = rate[child, v].pass_first
     while passing > 0:
         # Timeloop rounds to the nearest word; a hair below half a word is rounding, not half a word.
         row = rate[passing - 1, v]
-        passed = math.floor(asked / row[PASS_SHARE] + 0.499999)
-        total += vectors(passed, row[PASS_BLOCK]) * row[PASS_PJ]
-        passing = int(row[PASS_NEXT])
+        passed = math.floor(asked / row.pass_share + 0.499999)
+        total += vectors(passed, row.pass_block) * row.pass_pj
+        passing = row.pass_next
     return float(total + network_pj)
 
 
 @njit(inline="always")
-def network_pj(rate: Floats, child: int, v: int, plain: float, moved: float, standing: float) -> float:
+def network_pj(rate: Records, child: int, v: int, plain: float, moved: float, standing: float) -> float:
     """Energy [pJ] that networks charge for a crossing, at least, from its words by kind of step (see `PLAIN`)."""
     return float(
-        plain * rate[child, v, NET_PJ + PLAIN]
-        + moved * rate[child, v, NET_PJ + MOVED]
-        + standing * rate[child, v, NET_PJ + STANDING]
+        plain * rate[child, v].net_pj[PLAIN]
+        + moved * rate[child, v].net_pj[MOVED]
+        + standing * rate[child, v].net_pj[STANDING]
     )
 
 
@@ -81,9 +60,17 @@ def _rounded(sharers: float) -> float:
 
 
 @njit
-def fill_rate(
-    rate: Floats, spec: Floats, unrolled: Unrolled, v: int, read_write: bool, elided: bool, child: int, parent: int
-) -> None:
+def clear_rate(rate: Record) -> None:
+    """Let a crossing cost nothing."""
+    rate.ask_block = rate.fill_block = 1.0
+    rate.ask_pj = rate.again_pj = rate.ask_free = rate.fill_pj = rate.fill_free = 0.0
+    rate.pass_first = rate.pass_next = 0
+    rate.pass_share = rate.pass_block = rate.pass_pj = 0.0
+    rate.net_pj[:] = 0.0
+
+
+@njit
+def fill_rate(target: Encoded, unrolled: Unrolled, v: int, child: int, parent: int) -> None:
     """Write what a crossing from ``parent`` into ``child`` (-1: the compute units) costs.
 
     A read-only word is read from the parent and written to the child. A written word updates the parent, and is read
@@ -91,21 +78,20 @@ def fill_rate(
     share what they hold are asked for a part, and filled with one; what is left of that beyond a partition is rounded,
     by half a word at most.
     """
-    for place in range(RATE):
-        rate[child, v, place] = 0.0
-    rate[child, v, FILL_BLOCK] = 1.0
+    rate, spec, read_write = unrolled.rate, target.spec, target.layer.read_write[v]
+    clear_rate(rate[child, v])
     sharing = min(unrolled.instances[parent], spec[parent, CLUSTERS])
-    rate[child, v, ASK_BLOCK] = spec[parent, BLOCK_WORDS] * unrolled.edge[parent + 1, v, SHARERS]
-    rate[child, v, ASK_FREE] = unrolled.edge[parent, v, PARTITIONED] + _rounded(unrolled.edge[parent + 1, v, SHARERS])
+    rate[child, v].ask_block = spec[parent, BLOCK_WORDS] * unrolled.edge[parent + 1, v].sharers
+    rate[child, v].ask_free = unrolled.edge[parent, v].partitioned + _rounded(unrolled.edge[parent + 1, v].sharers)
     if read_write:
-        rate[child, v, ASK_PJ] = spec[parent, UPDATE_PJ] * sharing
-        rate[child, v, AGAIN_PJ] = spec[parent, READ_PJ] * sharing
+        rate[child, v].ask_pj = spec[parent, UPDATE_PJ] * sharing
+        rate[child, v].again_pj = spec[parent, READ_PJ] * sharing
     else:
-        rate[child, v, ASK_PJ] = spec[parent, READ_PJ] * sharing
+        rate[child, v].ask_pj = spec[parent, READ_PJ] * sharing
     if child >= 0:
         sharing = min(unrolled.instances[child], spec[child, CLUSTERS])
-        rate[child, v, FILL_BLOCK] = spec[child, BLOCK_WORDS] * unrolled.edge[child + 1, v, SHARERS]
-        rate[child, v, FILL_PJ] = spec[child, WRITE_PJ] * sharing
-        if read_write and elided:
-            rate[child, v, FILL_FREE] = unrolled.edge[child, v, PARTITIONED]
-            rate[child, v, FILL_FREE] += _rounded(unrolled.edge[child + 1, v, SHARERS])
+        rate[child, v].fill_block = spec[child, BLOCK_WORDS] * unrolled.edge[child + 1, v].sharers
+        rate[child, v].fill_pj = spec[child, WRITE_PJ] * sharing
+        if read_write and target.elided:
+            rate[child, v].fill_free = unrolled.edge[child, v].partitioned
+            rate[child, v].fill_free += _rounded(unrolled.edge[child + 1, v].sharers)

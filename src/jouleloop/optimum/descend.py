@@ -3,7 +3,7 @@
 What is already chosen is counted exactly; what is not is bounded by `jouleloop.optimum.bounds`. A complete nest is
 evaluated by the model itself, in every order of its innermost loops and arrangement of its spatial loops that can
 matter. A node first lists its tiles, each with the least bound over all orders of its loops; a tile's orders are
-priced when its turn comes, so that what no order can save is never ordered.
+priced when its turn comes, so that what no order can save is never ordered. This is step 3 of `docs/search.md`.
 """
 
 import numpy as np
@@ -16,76 +16,40 @@ from jouleloop.model.arrays import (
     NO_COALESCE,
     SPATIAL,
     TEMPORAL,
-    TILE,
     Bools,
-    Floats,
     Ints,
     NestArrays,
+    Records,
     WorkArrays,
 )
 from jouleloop.model.evaluate import count_nest
 from jouleloop.optimum.arrays import (
-    BEGIN,
-    BEST_CYCLES,
-    BEST_PJ,
-    BEST_PRODUCT,
-    BUDGET,
-    BY_EVALUATIONS,
     BY_LOG,
-    BY_NODES,
     CANONICAL,
-    CHILD_BOUND,
-    CHILD_CERTAIN,
-    CHILD_KEY,
-    CHILD_ORDER,
-    CHILD_POINT,
-    COUNT,
     CUT_BOUND,
     CUT_CAPACITY,
     DELAY,
-    DELAY_POWER,
-    END,
     ENERGY,
     ENOUGH,
     ENTER,
-    ENTERED,
     EVALUATED,
     EXPAND,
     FIRST,
     FIXED,
-    KIND,
     LAST,
     LEFT_OUT,
-    LEVEL,
-    LIMIT_PJ,
-    LIMIT_PRODUCT,
-    LISTED,
-    LOOPS,
-    NEEDED,
     NO_TILE,
-    NODE_LIMIT,
     NODES,
     OPENED,
     ORDERED,
-    ORDERS,
-    ORDERS_OUT,
     PAUSE,
-    PHASE,
-    POINT,
     PRODUCT,
-    RADIX,
-    ROOMLESS,
     RUNNING,
     SLACK,
     STOPPED,
     TAKE,
-    TAKEN_OUT,
     TICKS,
-    TILES,
-    TILES_OUT,
-    VALUE,
     VISITED,
-    WAITING,
     Arrangements,
     Case,
     Found,
@@ -93,7 +57,7 @@ from jouleloop.optimum.arrays import (
     Stack,
     Tally,
 )
-from jouleloop.optimum.bounds import admits, further
+from jouleloop.optimum.bounds import admits, further, passable
 from jouleloop.optimum.lattice import digit, index_of
 from jouleloop.optimum.order import (
     ascends,
@@ -106,6 +70,7 @@ from jouleloop.optimum.order import (
     reverse,
     run_length,
     sort_by_rank,
+    used_up,
 )
 from jouleloop.optimum.path import (
     asks,
@@ -125,33 +90,35 @@ _EVALUATION_TICKS, _ORDER_TICKS = 30, 4
 
 
 @njit
-def beaten(mode: int, best: Floats, energy_pj: float, cycles: float) -> bool:
+def beaten(mode: int, best: Records, energy_pj: float, cycles: float) -> bool:
     """Whether a nest of at least this energy and these cycles can no longer improve on the incumbent."""
+    if cycles > best[0].most_cycles:
+        return True
     if mode == ENERGY:
-        return bool(energy_pj >= best[BEST_PJ] * (1.0 - SLACK))
+        return bool(energy_pj >= best[0].energy_pj * (1.0 - SLACK))
     if mode == DELAY:
-        if energy_pj > best[LIMIT_PJ] or cycles > best[BEST_CYCLES]:
+        if energy_pj > best[0].limit_pj or cycles > best[0].cycles:
             return True
-        return bool(cycles == best[BEST_CYCLES] and energy_pj >= best[BEST_PJ] * (1.0 - SLACK))
+        return bool(cycles == best[0].cycles and energy_pj >= best[0].energy_pj * (1.0 - SLACK))
     if mode == PRODUCT:
-        return bool(energy_pj * cycles ** best[DELAY_POWER] >= best[BEST_PRODUCT] * (1.0 - SLACK))
-    if energy_pj > best[LIMIT_PJ]:
+        return bool(energy_pj * cycles ** best[0].delay_power >= best[0].product * (1.0 - SLACK))
+    if energy_pj > best[0].limit_pj:
         return True
-    if best[LIMIT_PRODUCT] < np.inf and energy_pj * cycles ** best[DELAY_POWER] > best[LIMIT_PRODUCT]:
+    if best[0].limit_product < np.inf and energy_pj * cycles ** best[0].delay_power > best[0].limit_product:
         return True
-    return bool(cycles >= best[BEST_CYCLES])
+    return bool(cycles >= best[0].cycles)
 
 
 @njit
-def limit_of(mode: int, best: Floats, steps: float) -> float:
+def limit_of(mode: int, best: Records, steps: float) -> float:
     """Energy [pJ] from which on nothing of so many iterations is better or ties."""
     if mode == ENERGY:
-        return float(best[BEST_PJ] * (1.0 + 1e-9))
+        return float(best[0].energy_pj * (1.0 + 1e-9))
     if mode == PRODUCT:
-        return float(best[BEST_PRODUCT] / steps ** best[DELAY_POWER] * (1.0 + 1e-9))
-    limit_pj = best[LIMIT_PJ]
-    if best[LIMIT_PRODUCT] < np.inf:
-        limit_pj = min(limit_pj, best[LIMIT_PRODUCT] / steps ** best[DELAY_POWER])
+        return float(best[0].product / steps ** best[0].delay_power * (1.0 + 1e-9))
+    limit_pj = best[0].limit_pj
+    if best[0].limit_product < np.inf:
+        limit_pj = min(limit_pj, best[0].limit_product / steps ** best[0].delay_power)
     # What costs nothing ties with what costs nothing.
     return float(limit_pj * (1.0 + 1e-9)) + 1e-300
 
@@ -163,14 +130,11 @@ def note(tally: Tally, what: int, level: int, point: int, order: int, value: flo
     n = log.used[0]
     if n < 0:
         return
-    if n == log.value.shape[0]:
+    if n == log.event.shape[0]:
         tally.counters[STOPPED] = BY_LOG
         return
-    log.event[n, 0] = what
-    log.event[n, 1] = level
-    log.event[n, 2] = point
-    log.event[n, 3] = order
-    log.value[n] = value
+    event = log.event[n]
+    event.what, event.level, event.point, event.order, event.value = what, level, point, order, value
     log.used[0] = n + 1
 
 
@@ -206,7 +170,7 @@ def _holds_passed(case: Case, keep: Bools, work: WorkArrays) -> bool:
         words = 0
         for v in range(keep.shape[1]):
             if keep[level, v]:
-                words += work.access[level, v, TILE]
+                words += work.access[level, v].tile
                 passed = passed or not case.keep[level, v]
         if passed and words > case.target.spec[level, CAPACITY]:
             return False
@@ -220,8 +184,8 @@ def _place_innermost(case: Case, path: Path, moving: Ints, n: int) -> None:
         d = moving[a]
         path.nest.loops[0, TEMPORAL, n - 1 - a, DIM] = d
         path.nest.loops[0, TEMPORAL, n - 1 - a, BOUND] = case.grid.divisor[
-            d, digit(case.grid.axis, path.node[0, POINT], d), VALUE
-        ]
+            d, digit(case.grid.axis, path.node[0].point, d)
+        ].value
 
 
 @njit
@@ -257,9 +221,9 @@ def _evaluate_arrangements(
             total_pj = np.inf
         if total_pj == np.inf or beaten(tally.mode, best, total_pj, float(cycles)):
             continue
-        best[BEST_PJ] = total_pj
-        best[BEST_CYCLES] = cycles
-        best[BEST_PRODUCT] = total_pj * float(cycles) ** best[DELAY_POWER]
+        best[0].energy_pj = total_pj
+        best[0].cycles = cycles
+        best[0].product = total_pj * float(cycles) ** best[0].delay_power
         tally.found.arrangement[0] = member
         _copy(nest, tally.found)
     return float(least_pj)
@@ -284,7 +248,7 @@ def _evaluate_leaf(
     nest = path.nest
     n = 0
     for d in range(axis.shape[0]):
-        if digit(axis, path.node[0, POINT], d) > 0:
+        if digit(axis, path.node[0].point, d) > 0:
             moving[n] = d
             n += 1
     sort_by_rank(case.slots, 0, moving, n)
@@ -311,18 +275,16 @@ def _bound_order(
     """Place the loops of a cut in one order; return the energy [pJ] that is certain then, and the bound."""
     axis = case.grid.axis
     innermost = place_loops(case, path, level, point, moving, n)
-    total = path.node[level, LOOPS] + n
+    total = path.node[level].loops + n
     certain_pj = path.certain_pj[level] + cross(case, path, level, total, extent)
     run_state = state = state_of(case, path, level, point, total)
-    grid, tables = case.grid, case.tables
-    if level > 1 and innermost < axis.shape[0] and not grid.same[level, axis[innermost, KIND]]:
-        state = state_of(case, path, level - 1, point, total)
     if run_state < 0:
         return certain_pj, np.inf
-    inward_pj = further(
-        tables.enter, tables.ahead, grid.base, case.slots, axis, level - 1, point, innermost, run_state, state
-    )
-    return certain_pj, certain_pj + inward_pj
+    if not passable(case.slots, level - 1):
+        state = -1
+    elif level > 1 and innermost < axis.shape[0] and not case.grid.same[level, axis[innermost].kind]:
+        state = state_of(case, path, level - 1, point, total)
+    return certain_pj, certain_pj + further(case, level - 1, point, innermost, run_state, state)
 
 
 @njit
@@ -338,7 +300,7 @@ def _only_cut(case: Case, level: int, target: Ints, inner: Ints, moving: Ints) -
     point = 0
     n = 0
     for d in range(target.shape[0]):
-        whole = divisor[d, target[d], VALUE]
+        whole = divisor[d, target[d]].value
         part = 1
         if slots[level, d, FIXED] != 0:
             if whole % slots[level, d, FIXED] != 0:
@@ -351,8 +313,8 @@ def _only_cut(case: Case, level: int, target: Ints, inner: Ints, moving: Ints) -
                 part *= slots[k, d, FIXED]
             if whole % part != 0 or not admits(slots, level, d, whole // part):
                 return -1, 0
-        inner[d] = index_of(divisor[d], axis[d, COUNT], part)
-        point += inner[d] * axis[d, RADIX]
+        inner[d] = index_of(divisor[d], axis[d].count, part)
+        point += inner[d] * axis[d].radix
         if part != whole:
             moving[n] = d
             n += 1
@@ -369,7 +331,7 @@ def _bound_child(
 
     Its ``n`` loops are in the work space. Without a log it is followed inward while there is one way only.
     """
-    point = stack.child[row, CHILD_POINT]
+    point = stack.child[row].point
     sure_pj, bound_pj = _bound_order(case, path, level, point, stack.work[5], n, stack.work[6])
     if tally.log.used[0] >= 0:
         return sure_pj, bound_pj, steps
@@ -379,15 +341,15 @@ def _bound_child(
     certain_pj = sure_pj
     cycles = least_cycles(case.target.spec, path.traffic[level - 1], steps)
     while level > 1 and not beaten(tally.mode, tally.best, bound_pj, cycles):
-        loops = path.node[level, LOOPS] + n
+        loops = path.node[level].loops + n
         inner, n = _only_cut(case, level - 1, tile, tile, moving)
         if inner == -1:
             return sure_pj, np.inf, cycles
         if inner == -2:
             break
         level -= 1
-        path.node[level, LOOPS] = loops
-        path.node[level, POINT] = point
+        path.node[level].loops = loops
+        path.node[level].point = point
         path.certain_pj[level] = certain_pj
         point = inner
         extents(case, level, point, extent)
@@ -400,10 +362,10 @@ def _bound_child(
 @njit
 def _has_room(stack: Stack, level: int, rows: int) -> bool:
     """Whether so many more children of a level have room; else the stack says that it has to grow."""
-    needed = stack.region[level, END] + rows
+    needed = stack.region[level].end + rows
     if needed <= stack.heap.shape[0]:
         return True
-    stack.cursor[NEEDED] = needed
+    stack.cursor[0].needed = needed
     return False
 
 
@@ -411,15 +373,15 @@ def _has_room(stack: Stack, level: int, rows: int) -> bool:
 def _wait(stack: Stack, level: int, point: int, order: int, key: float, bound_pj: float, certain_pj: float) -> None:
     """Put a child into the heap of its level, where there is room."""
     region = stack.region[level]
-    row = region[END]
-    stack.child[row, CHILD_POINT] = point
-    stack.child[row, CHILD_ORDER] = order
-    stack.value[row, CHILD_KEY] = key
-    stack.value[row, CHILD_BOUND] = bound_pj
-    stack.value[row, CHILD_CERTAIN] = certain_pj
-    region[END] += 1
-    push(stack.heap, region[BEGIN], region[WAITING], stack.value[:, CHILD_KEY], row)
-    region[WAITING] += 1
+    row = region.end
+    stack.child[row].point = point
+    stack.child[row].order = order
+    stack.child[row].key = key
+    stack.child[row].bound_pj = bound_pj
+    stack.child[row].certain_pj = certain_pj
+    region.end += 1
+    push(stack.heap, region.begin, region.waiting, stack.child["key"], row)
+    region.waiting += 1
 
 
 @njit
@@ -433,40 +395,40 @@ def _list_tiles(case: Case, path: Path, steps: float, level: int, tally: Tally, 
     profile = stack.profile[level]
     divisors = 1
     for d in range(dims):
-        index[d] = digit(axis, path.node[level, POINT], d)
+        index[d] = digit(axis, path.node[level].point, d)
         divisors *= index[d] + 1
     # Either all tiles that pass the boundary, or `target` runs over all inside the present one, the first dimension
     # fastest: the same order. A log has to name the tiles that do not pass.
     passing = stack.tile_counts[level]
     few = tally.log.used[0] < 0 and passing < divisors
     count = passing if few else divisors
-    cursor = stack.cursor
-    while cursor[LISTED] < count:
+    cursor = stack.cursor[0]
+    while cursor.listed < count:
         if counters[TICKS] >= counters[PAUSE] or not _has_room(stack, level, 1):
             return False
         counters[TICKS] += 1
         if few:
-            inside = read_tile(axis, stack.tiles[level, cursor[LISTED]], index, target)
-            cursor[LISTED] += 1
+            inside = read_tile(axis, stack.tiles[level, cursor.listed], index, target)
+            cursor.listed += 1
             if not inside:
                 continue
         point, n = next_cut(axis, case.grid.divisor, slots, level, index, target, moving)
         if point >= 0:
-            profile[TILES] += 1
-            floor_pj = path.certain_pj[level] + floor_pj_of(case, path, level, index, target, moving, n)
+            profile.tiles += 1
+            floor_pj = path.certain_pj[level] + floor_pj_of(case, path, level, index, target, moving[:n])
             if floor_pj == np.inf:
                 counters[CUT_CAPACITY] += 1
-                profile[ROOMLESS] += 1
+                profile.roomless += 1
                 note(tally, NO_TILE, level, point, 0, floor_pj)
             elif beaten(tally.mode, tally.best, floor_pj, steps):
                 counters[CUT_BOUND] += 1
-                profile[TILES_OUT] += 1
+                profile.tiles_out += 1
                 note(tally, LEFT_OUT, level, point, -1, floor_pj)
             else:
-                key = float(stack.region[level, END]) if tally.mode == CANONICAL else floor_pj
+                key = float(stack.region[level].end) if tally.mode == CANONICAL else floor_pj
                 _wait(stack, level, point, -1, key, floor_pj, 0.0)
         if not few:
-            cursor[LISTED] += 1
+            cursor.listed += 1
             for d in range(dims):
                 target[d] += 1
                 if target[d] <= index[d]:
@@ -476,7 +438,7 @@ def _list_tiles(case: Case, path: Path, steps: float, level: int, tally: Tally, 
 
 
 @njit
-def _orders_at_most(axis: Ints, whole: int, part: int) -> int:
+def _orders_at_most(axis: Records, whole: int, part: int) -> int:
     """Return how many orders the loops of a cut have at most; both tiles are lattice points."""
     n = 0
     orders = 1
@@ -493,15 +455,15 @@ def _list_orders(case: Case, path: Path, steps: float, level: int, row: int, tal
     axis, slots = case.grid.axis, case.slots
     mode, best, counters = tally.mode, tally.best, tally.counters
     dims = axis.shape[0]
-    point = stack.child[row, CHILD_POINT]
-    key = stack.value[row, CHILD_KEY]
+    point = stack.child[row].point
+    key = stack.child[row].key
     target, moving, extent, index = stack.work[4], stack.work[5], stack.work[6], stack.work[7]
     profile = stack.profile[level]
     innermost = -1
     n = 0
     for d in range(dims):
         target[d] = digit(axis, point, d)
-        index[d] = digit(axis, path.node[level, POINT], d)
+        index[d] = digit(axis, path.node[level].point, d)
         if target[d] != index[d]:
             moving[n] = d
             n += 1
@@ -511,21 +473,21 @@ def _list_orders(case: Case, path: Path, steps: float, level: int, row: int, tal
     more = True
     while more:
         counters[TICKS] += _ORDER_TICKS
-        profile[ORDERS] += 1
+        profile.orders += 1
         if tally.log.used[0] < 0 and start == 0 and stop > 1:
             # Orders that share their innermost loops follow each other, and the tables bound them together.
             shared = 0
             if moving[0] != innermost:
                 innermost = moving[0]
-                inward_pj = enter_pj(case, path, level, index, target, moving, n, innermost, -1)
+                inward_pj = enter_pj(case, path, level, index, target, moving[:n], innermost, -1)
                 shared = 1 if beaten(mode, best, path.certain_pj[level] + inward_pj, steps) else 0
             run = run_length(axis, moving, stop - 1)
             if shared == 0 and 0 < run < stop - 1 and ascends(moving, run + 1, stop):
-                inward_pj = enter_pj(case, path, level, index, target, moving, n, innermost, run)
+                inward_pj = enter_pj(case, path, level, index, target, moving[:n], innermost, run)
                 shared = run + 1 if beaten(mode, best, path.certain_pj[level] + inward_pj, steps) else 0
             if shared > 0:
                 counters[CUT_BOUND] += 1
-                profile[ORDERS_OUT] += 1
+                profile.orders_out += 1
                 reverse(moving, shared, stop)
                 more = order_after(moving, start, stop)
                 continue
@@ -533,7 +495,7 @@ def _list_orders(case: Case, path: Path, steps: float, level: int, row: int, tal
         code = encode_order(moving, n)
         if beaten(mode, best, bound_pj, cycles):
             counters[CUT_BOUND] += 1
-            profile[ORDERS_OUT] += 1
+            profile.orders_out += 1
             note(tally, LEFT_OUT, level, point, code, bound_pj)
         else:
             _wait(stack, level, point, code, key if mode == CANONICAL else bound_pj, bound_pj, certain_pj)
@@ -551,12 +513,13 @@ def start_descent(path: Path, passes: Bools, points: int, bound_pj: float, stack
                 stack.tiles[level, count] = point
                 count += 1
         stack.tile_counts[level] = count
-    path.node[top, LOOPS] = 0
-    path.node[top, POINT] = points - 1
+    path.node[top].loops = 0
+    path.node[top].point = points - 1
     stack.node_pj[top] = bound_pj
-    stack.region[:] = 0
-    stack.cursor[LEVEL] = top
-    stack.cursor[PHASE] = ENTER
+    for k in range(top + 1):
+        stack.region[k].begin = stack.region[k].end = stack.region[k].waiting = 0
+    stack.cursor[0].level = top
+    stack.cursor[0].phase = ENTER
 
 
 @njit
@@ -571,44 +534,40 @@ def _enter(
     stack: Stack,
 ) -> int:
     """Enter the node of a level, evaluate nests at the innermost; return the level at which the descent goes on."""
-    counters, region, cursor = tally.counters, stack.region, stack.cursor
-    if counters[VISITED] >= counters[BUDGET]:
-        counters[STOPPED] = BY_EVALUATIONS
-    elif counters[NODES] >= counters[NODE_LIMIT]:
-        counters[STOPPED] = BY_NODES
-    if counters[STOPPED] != RUNNING:
+    counters, region, cursor = tally.counters, stack.region, stack.cursor[0]
+    if used_up(counters):
         return level
     counters[NODES] += 1
-    stack.profile[level, ENTERED] += 1
+    stack.profile[level].nodes += 1
     if level == 0:
         least_pj = _evaluate_leaf(case, path, run, arrangements, work, tally, stack.work[0], stack.chosen)
-        note(tally, EVALUATED, 0, path.node[0, POINT], 0, least_pj)
-        cursor[PHASE] = TAKE
+        note(tally, EVALUATED, 0, path.node[0].point, 0, least_pj)
+        cursor.phase = TAKE
         return 1
-    region[level, BEGIN] = region[level, END] = region[level + 1, END] if level < region.shape[0] - 1 else 0
-    region[level, WAITING] = 0
+    region[level].begin = region[level].end = region[level + 1].end if level < region.shape[0] - 1 else 0
+    region[level].waiting = 0
     stack.target[:] = 0
-    cursor[LISTED] = 0
-    cursor[PHASE] = EXPAND
+    cursor.listed = 0
+    cursor.phase = EXPAND
     return level
 
 
 @njit
 def _open_child(case: Case, path: Path, level: int, row: int, tally: Tally, stack: Stack) -> None:
     """Place the loops of a child, and stand before its node."""
-    point, order = stack.child[row, CHILD_POINT], stack.child[row, CHILD_ORDER]
+    point, order = stack.child[row].point, stack.child[row].order
     moving, extent = stack.work[0], stack.work[1]
-    note(tally, OPENED, level, point, order, stack.value[row, CHILD_BOUND])
+    note(tally, OPENED, level, point, order, stack.child[row].bound_pj)
     n = decode_order(order, moving)
     place_loops(case, path, level, point, moving, n)
-    total = path.node[level, LOOPS] + n
+    total = path.node[level].loops + n
     # Once more for the traffic: other children were placed in between.
     cross(case, path, level, total, extent)
-    path.node[level - 1, LOOPS] = total
-    path.node[level - 1, POINT] = point
-    path.certain_pj[level - 1] = stack.value[row, CHILD_CERTAIN]
-    stack.node_pj[level - 1] = stack.value[row, CHILD_BOUND]
-    stack.cursor[PHASE] = ENTER
+    path.node[level - 1].loops = total
+    path.node[level - 1].point = point
+    path.certain_pj[level - 1] = stack.child[row].certain_pj
+    stack.node_pj[level - 1] = stack.child[row].bound_pj
+    stack.cursor[0].phase = ENTER
 
 
 @njit
@@ -618,27 +577,27 @@ def _take(case: Case, path: Path, steps: float, level: int, tally: Tally, stack:
     Also returns whether something about its neighbours has to be known before it is taken.
     """
     counters, region, profile = tally.counters, stack.region, stack.profile[level]
-    if region[level, WAITING] == 0:
+    if region[level].waiting == 0:
         return level + 1, False
-    c = stack.heap[region[level, BEGIN]]
-    point = stack.child[c, CHILD_POINT]
-    order = stack.child[c, CHILD_ORDER]
+    c = stack.heap[region[level].begin]
+    point = stack.child[c].point
+    order = stack.child[c].order
     extents(case, level, point, stack.work[1])
     if order < 0 and asks(case, path, level, point, stack.work[1]):
         return level, True
-    if order < 0 and not _has_room(stack, level, _orders_at_most(case.grid.axis, path.node[level, POINT], point)):
+    if order < 0 and not _has_room(stack, level, _orders_at_most(case.grid.axis, path.node[level].point, point)):
         return level, False
-    pop(stack.heap, region[level, BEGIN], region[level, WAITING], stack.value[:, CHILD_KEY])
-    region[level, WAITING] -= 1
-    if beaten(tally.mode, tally.best, stack.value[c, CHILD_BOUND], steps):
+    pop(stack.heap, region[level].begin, region[level].waiting, stack.child["key"])
+    region[level].waiting -= 1
+    if beaten(tally.mode, tally.best, stack.child[c].bound_pj, steps):
         counters[CUT_BOUND] += 1
-        profile[TAKEN_OUT] += 1
-        note(tally, LEFT_OUT, level, point, order, stack.value[c, CHILD_BOUND])
+        profile.taken_out += 1
+        note(tally, LEFT_OUT, level, point, order, stack.child[c].bound_pj)
         if tally.mode != CANONICAL and tally.log.used[0] < 0:
             # No other has a lower bound.
-            counters[CUT_BOUND] += region[level, WAITING]
-            profile[TAKEN_OUT] += region[level, WAITING]
-            region[level, WAITING] = 0
+            counters[CUT_BOUND] += region[level].waiting
+            profile.taken_out += region[level].waiting
+            region[level].waiting = 0
         return level, False
     if order < 0:
         _list_orders(case, path, steps, level, c, tally, stack)
@@ -663,22 +622,22 @@ def descend(
     ``run`` says which arrangements and orders matter. Children wait in heaps, the cheapest bound first; in canonical
     mode in canonical order. After a pause the same call goes on where it stood: ``path`` and ``stack`` hold all of it.
     """
-    counters, cursor = tally.counters, stack.cursor
+    counters, cursor = tally.counters, stack.cursor[0]
     top = stack.region.shape[0] - 1
-    level = cursor[LEVEL]
+    level = cursor.level
     asked = False
-    cursor[NEEDED] = 0
+    cursor.needed = 0
     while level <= top:
         paused = counters[TICKS] >= counters[PAUSE] or counters[VISITED] >= counters[ENOUGH]
-        if paused or asked or counters[STOPPED] != RUNNING or cursor[NEEDED] > 0:
-            cursor[LEVEL] = level
+        if paused or asked or counters[STOPPED] != RUNNING or cursor.needed > 0:
+            cursor.level = level
             return False
-        if cursor[PHASE] == ENTER:
+        if cursor.phase == ENTER:
             level = _enter(case, path, run, arrangements, work, tally, level, stack)
-        elif cursor[PHASE] == EXPAND:
+        elif cursor.phase == EXPAND:
             if _list_tiles(case, path, steps, level, tally, stack):
-                cursor[PHASE] = TAKE
+                cursor.phase = TAKE
         else:
             level, asked = _take(case, path, steps, level, tally, stack)
-    cursor[LEVEL] = level
+    cursor.level = level
     return True

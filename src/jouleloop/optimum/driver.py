@@ -4,9 +4,10 @@ A kernel knows one mapspace and its bounds; `docs/search.md` numbers the steps.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,79 +40,104 @@ class Task:
     """Most mappings to evaluate in full; the result is optimal only where the search ended by itself."""
     watch: Watch = field(default_factory=Watch)
     """Limits, and who is told how it goes."""
+    most_cycles: int | None = None
+    """Of a mapping, if that is limited: all others count for nothing."""
 
     @property
     def first(self) -> Objective:
         """The objective, or the first of two."""
         return OBJECTIVES[self.objective[0]]
 
+    @property
+    def limit_cycles(self) -> float:
+        """Most cycles of a mapping, infinite where they are not limited."""
+        return np.inf if self.most_cycles is None else float(self.most_cycles)
 
-class Kernel(Protocol):
-    """One mapspace as branch and bound sees it."""
 
-    use: Use
+class Kernel(ABC):
+    """One mapspace as branch and bound sees it; made from a task and the counters of its search."""
+
+    use: ClassVar[Use]
     """The column of `jouleloop.model.support` that says what it follows."""
+    proven: ClassVar[str]
+    """What proves the optimum of a search that ended by itself, in words."""
     size: int
     factorizations: int
     """Mappings of the mapspace, and choices of its factors."""
 
+    def __init__(self, task: Task, counters: Ints) -> None:
+        self.task, self.space, self.counters, self.objective = task, task.space, counters, task.first
+
+    @abstractmethod
     def subproblems(self) -> str:
         """List the subproblems and bound them; return why there is none, or nothing."""
 
     @property
     def whole(self) -> bool:
         """Whether all subproblems are listed."""
+        return True
 
+    @abstractmethod
     def passes(self) -> Iterator[str]:
         """Yield the passes one after the other, each ready to be expanded; the next is asked for where one ended."""
 
+    @abstractmethod
     def expand(self) -> bool:
         """Expand nodes until it is time for a pause; return whether the pass has ended."""
 
+    @abstractmethod
     def bound(self) -> float:
         """Return the least value of what the pass has not searched; infinite where nothing is left."""
 
-    def incumbent(self) -> tuple[float | None, str]:
-        """Return the value of the best mapping of the pass, if there is one, and its unit."""
+    @abstractmethod
+    def incumbent(self) -> float | None:
+        """Return the value of the best mapping of the pass, if there is one."""
 
+    @abstractmethod
     def left(self) -> tuple[int, int]:
         """Return how many subproblems may hold something better, and how many there are."""
 
-    def local_search(self, stopped: str, lower: float, /) -> None:
+    def local_search(self, _stopped: str, _lower: float, /) -> None:
         """Look for a better mapping outside the tree, for a search that had to stop with this lower bound."""
+        return
 
+    @abstractmethod
     def mapping(self) -> Mapping | None:
         """Return the best mapping of all passes, once nothing is expanded any more."""
 
     def proof(self, stopped: str) -> str:
-        """Return what proves the mapping, or where it comes from."""
+        """Return what proves the mapping, or what a search knows that had to stop."""
+        return f"stopped ({stopped}) before it ended; no mapping is below the bound" if stopped else self.proven
 
+    @abstractmethod
     def no_mapping(self) -> str:
         """Return why there is no mapping, of a search that ended by itself."""
 
     def profile(self) -> tuple[int, dict[str, float], dict[str, dict[str, int]]]:
         """Return tables filled, CPU seconds inside the passes, and counts by level, outermost first."""
+        return 0, {}, {}
 
 
-def search(make: Callable[[Task, Ints], Kernel], use: Use, task: Task) -> SearchResult:
+def search(make: type[Kernel], task: Task) -> SearchResult:
     """Return the optimum of a mapspace and what proves it, or what was found when the search had to stop.
 
     Ties are broken by cycles, then by the first in canonical order, so equal inputs give equal output. Raises
     `InputError` where the search does not follow what the task asks for.
 
-    Parameters
-    ----------
-    make
-        Makes the kernel, given the counters of the search.
+    ``make`` is the class of the kernel.
     """
-    check_objective(use, task.objective)
+    check_objective(make.use, task.objective)
     started, clock = time.perf_counter(), [time.process_time()]
     counters = task.watch.begin(task.budget)
     kernel = make(task, counters)
     nothing = kernel.subproblems()
     clock.append(time.process_time())
     result = SearchResult(
-        "ok", objective=task.objective, mapspace_size=kernel.size, index_factorizations=kernel.factorizations
+        "ok",
+        objective=task.objective,
+        most_cycles=task.most_cycles,
+        mapspace_size=kernel.size,
+        index_factorizations=kernel.factorizations,
     )
     if nothing:
         return replace(result, status="no_mapping", reason=nothing, seconds=time.perf_counter() - started)
@@ -156,9 +182,9 @@ def _run(kernel: Kernel, task: Task, counters: Ints, clock: list[float]) -> _Out
     outcome = _Outcome()
 
     def progress() -> Progress:
-        (value, unit), lower = kernel.incumbent(), kernel.bound()
+        value, lower = kernel.incumbent(), kernel.bound()
         lower = lower if value is None else min(lower, value)
-        return Progress(task.watch.seconds, value, lower, unit, *kernel.left(), int(counters[NODES]))
+        return Progress(task.watch.seconds, value, lower, kernel.objective.unit, *kernel.left(), int(counters[NODES]))
 
     for name in kernel.passes():
         outcome.stopped = task.watch.run(kernel.expand, counters, progress)
@@ -170,7 +196,7 @@ def _run(kernel: Kernel, task: Task, counters: Ints, clock: list[float]) -> _Out
         if name == SEARCH:
             outcome.open_bound = kernel.bound() if outcome.stopped else np.inf
             if task.objective == NEXT:
-                outcome.least = np.inf if (value := kernel.incumbent()[0]) is None else value
+                outcome.least = np.inf if (value := kernel.incumbent()) is None else value
         if outcome.stopped:
             break
     return outcome
@@ -187,6 +213,8 @@ def _concluded(kernel: Kernel, task: Task, result: SearchResult, outcome: _Outco
     """Return the answer with what proves it, of a search that ended or had to stop."""
     stopped = outcome.stopped
     proof = kernel.proof("" if outcome.proven else stopped)
+    if task.most_cycles is not None:
+        proof += f"; among mappings of at most {task.most_cycles:,} cycles"
     if outcome.proven and stopped:
         proof += f"; stopped ({stopped}) before all ties were compared"
     if result.evaluation is None:

@@ -1,300 +1,274 @@
 """The tables of a group of unrollings that keep the same: spatial factors are a minimum inside the tables.
 
-`docs/search.md` states the lemma: *groups of unrollings*. A place is a tile, unrolled indices included, so a divisor of
-the whole layer, and the run of loops that trails outside it: one row a tile, one column a run.
+`docs/search.md` states the lemma: *groups of unrollings*. Tables are filled from the innermost level outward.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.division import factorised
-from jouleloop.jit import njit, record
-from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays
-from jouleloop.optimum.arrays import HALO, IDLE
-
-#: Places of what a crossing costs by data space: energy [pJ] of a word asked, and of one asked beyond the words that
-#: follow; how many times fewer words are asked than the tile tells; words asked at least; energy of a word filled
-#: beyond the words that follow; words that rounding may take off.
-ASK_PJ, AGAIN_PJ, FREE, BEYOND, LEAST_WORDS, FILL_PJ, FILL_FREE, ROUNDED, CROSSING = range(9)
-
-
-@record
-class Lattice(NamedTuple):
-    """All tiles of a layer, and all runs of loops that leave one data space in place.
-
-    Attributes
-    ----------
-    digit, most, weight
-        Powers of the primes of a tile, one axis a dimension and prime, shape (tiles, axes); the largest; the weight of
-        an axis in a tile's number.
-    size, rest
-        By data space and tile: words of the box; iterations outside of the dimensions that leave it in place.
-    volume
-        By data space, words that have to come in at least.
-    shared
-        By data space, whether several dimensions move a rank.
-    saved
-        By run and data space, how many iterations of `rest` the run holds.
-    first
-        Of the runs of each kind the one without a loop.
-    longer
-        By axis and run the run of one prime more, or -1.
-    valid
-        By tile and run, whether the run has room outside the tile.
-    """
-
-    digit: Ints
-    most: Ints
-    weight: Ints
-    size: Floats
-    rest: Floats
-    volume: Floats
-    shared: Bools
-    saved: Floats
-    first: Ints
-    longer: Ints
-    valid: Bools
-
-
-def new_lattice(layer: LayerArrays, side: Ints) -> Lattice:
-    """Return the lattice of a layer of which each dimension leaves at most one data space in place."""
-    axes = _axes(layer.bounds)
-    most = np.array([power for *_, power in axes], np.int64)
-    weight = np.concatenate([[1], np.cumprod(most[:-1] + 1)]).astype(np.int64)
-    tiles = int((most + 1).prod())
-    digit = np.ascontiguousarray(np.arange(tiles)[:, None] // weight % (most + 1))
-    extent = extents_of(digit, layer.bounds).astype(float)
-    idle = side[:, :, IDLE] == 1
-    whole = layer.bounds.astype(float)
-    runs: list[Ints] = []
-    first: list[int] = []
-    for own in idle if idle.any() else idle[:1]:
-        held = np.array([own[d] for d, *_ in axes])
-        if not held.any() and idle.any():
-            continue
-        first.append(sum(map(len, runs)))
-        runs.append(np.unique(digit * held, axis=0))
-    run = np.concatenate(runs)
-    longer = [[_place(run, first, n, a) for n in range(len(run))] for a in range(len(axes))]
-    value = np.array([float(p) for _, p, _ in axes]) ** run
-    saved = np.ones((len(run), len(idle)))
-    for v, own in enumerate(idle):
-        saved[:, v] = np.prod(np.where([own[d] for d, *_ in axes], value, 1.0), axis=1)
-    return Lattice(
-        digit,
-        most,
-        weight,
-        np.stack([_box(coef, extent) for coef in layer.coef]),
-        np.stack([np.prod(np.where(own, whole / extent, 1.0), axis=1) for own in idle]),
-        np.array([_values(coef, whole) for coef in layer.coef]),
-        np.array((side[:, :, HALO] >= 0).any(axis=1), np.bool_),
-        saved,
-        np.array(first, np.int64),
-        np.array(longer, np.int64),
-        np.ascontiguousarray((digit[:, None, :] + run <= most).all(axis=2)),
-    )
-
-
-def _axes(bounds: Ints) -> list[tuple[int, int, int]]:
-    """Return dimension, prime and power of every axis; there is one at least."""
-    return [(d, *one) for d, bound in enumerate(bounds.tolist()) for one in factorised(bound)] or [(0, 1, 0)]
-
-
-def extents_of(digit: Ints, bounds: Ints) -> Ints:
-    """Return the indices of every tile by dimension, unrolled ones included."""
-    extent = np.ones((len(digit), len(bounds)), np.int64)
-    for a, (d, p, _) in enumerate(_axes(bounds)):
-        extent[:, d] *= p ** digit[:, a]
-    return extent
-
-
-def _place(run: Ints, first: list[int], n: int, a: int) -> int:
-    """Return the run of the same kind with one prime more along an axis, or -1."""
-    kind = np.searchsorted(first, n, side="right") - 1
-    end = first[kind + 1] if kind + 1 < len(first) else len(run)
-    wanted = run[n].copy()
-    wanted[a] += 1
-    for other in range(first[kind], end):
-        if (run[other] == wanted).all():
-            return other
-    return -1
-
-
-def _box(coef: Ints, extent: Floats) -> Floats:
-    """Words of the boxes of tiles, gaps included."""
-    words: Floats = np.prod([1.0 + ((extent - 1.0) * row).sum(axis=1) for row in coef], axis=0)
-    return words
-
-
-def _values(coef: Ints, extent: Floats) -> float:
-    """Words that all of a layer takes at least: a rank has the values of its dimensions, less one for each but one."""
-    return float(np.prod([1.0 + ((extent - 1.0) * (row != 0)).sum() for row in coef]))
+from jouleloop.jit import njit
+from jouleloop.model.arrays import Bools, Floats
+from jouleloop.optimum.group_lattice import (
+    AGAIN_PJ,
+    ASK_PJ,
+    BEYOND,
+    FILL_FREE,
+    FILL_PJ,
+    FREE,
+    LEAST_WORDS,
+    ROUNDED,
+    Edge,
+    Fan,
+    Lattice,
+    Rows,
+    Table,
+    unpack,
+)
 
 
 @njit
 def fill_level(
-    lattice: Lattice, inner: Floats, ahead: Floats, kept: Bools, price: Floats, room: float, limit: float, out: Floats
-) -> bool:
-    """Price what is filled into a level for every place; return whether any is below a limit [pJ].
+    lattice: Lattice,
+    inner: Table,
+    kept: Bools,
+    price: Floats,
+    capacity: float,
+    after: Floats,
+    room_pj: float,
+    inside: Rows,
+) -> int:
+    """Price what is filled into a level for every place; return how many tiles are left, the first of ``inside``.
 
     Parameters
     ----------
-    inner, ahead
-        Least energy from the loops of the level inward: of those that go on with the run, and of all others.
     kept
         By data space. Of those that share a rank fills are priced with the fan-out.
-    room
+    capacity
         Words.
-    out
-        Shape (tiles, runs).
+    after
+        By tile, least energy [pJ] of these fills and all that is outside.
+    room_pj
+        What a place may cost with all that is outside it.
     """
-    left = False
-    for x in range(inner.shape[0]):
+    count = end = 0
+    for x in range(lattice.digit.shape[0]):
+        most = room_pj - after[x]
+        if not most > 0.0 or not (inner.found[x] or inner.ahead[x] < most):
+            continue
         needed = 0.0
         for v in range(kept.shape[0]):
             if kept[v]:
                 needed += lattice.size[v, x]
-        out[x] = np.inf
-        if needed > room:
+        if needed > capacity:
             continue
-        for n in range(inner.shape[1]):
-            if not lattice.valid[x, n] or (ahead[x] >= limit and inner[x, n] >= limit):
+        for n in range(lattice.saved.shape[0]):
+            total = min(inner.ahead[x], inner.out[x, n] if inner.found[x] else np.inf)
+            if total >= most or not lattice.valid[x, n]:
                 continue
-            total = min(ahead[x], inner[x, n])
-            for v in range(kept.shape[0]):
-                if kept[v] and not lattice.shared[v]:
-                    words = lattice.volume[v] * lattice.rest[v, x] / lattice.saved[n, v]
-                    total += max(0.0, words - price[v, FILL_FREE]) * price[v, FILL_PJ]
-            if total < limit:
-                out[x, n] = total
-                left = True
-    return left
+            total += filled_pj(lattice, kept, price, x, n)
+            if total < room_pj:
+                inside.run[end], inside.cost[end] = n, total
+                end += 1
+        if end > inside.begin[count]:
+            inside.tile[count] = x
+            count += 1
+            inside.begin[count] = end
+    return count
+
+
+@njit(inline="always")
+def filled_pj(lattice: Lattice, kept: Bools, price: Floats, x: int, n: int) -> float:
+    """Energy [pJ] of what is filled in of data spaces that share no rank."""
+    total = 0.0
+    for v in range(kept.shape[0]):
+        if kept[v] and not lattice.shared[v]:
+            words = lattice.volume[v] * lattice.rest[v, x] / lattice.saved[n, v]
+            total += max(0.0, words - price[v, FILL_FREE]) * price[v, FILL_PJ]
+    return total
+
+
+@njit(inline="always")
+def moved(lattice: Lattice, fan: Fan, x: int, k: int) -> int:
+    """Return the tile that a tile becomes by the factors of a fan-out, or -1."""
+    return x + fan.step[k] if (lattice.spare[x] - fan.taken[k]) & fan.guards == fan.guards else -1
 
 
 @njit
 def cross_fan_out(
     lattice: Lattice,
-    inside: Floats,
-    crossing: Bools,
-    price: Floats,
-    shift: Ints,
-    begin: Ints,
-    share: Floats,
-    ratio: Floats,
-    limit: float,
-    least: Floats,
-    out: Floats,
-) -> None:
-    """Take the least over the factors of a fan-out, and add what the level outside is asked for.
+    inside: Rows,
+    edge: Edge,
+    after: Floats,
+    room_pj: float,
+    work: Table,
+    outer: Table,
+    asks: bool = False,
+) -> bool:
+    """Lower a table to the least over the factors of a fan-out, with what the levels outside are asked for.
+
+    Returns whether anything is left.
 
     Parameters
     ----------
-    crossing
-        By data space, whether it is kept inside.
-    shift, begin
-        Powers of primes of the factors, shape (choices, axes), in classes that begin there.
-    share, ratio
-        By class and data space that shares a rank: the share of the words that is counted as fills, and the words asked
-        for over those that the tile outside tells, at least.
-    limit
-        Energy [pJ] from which on a place is left out.
-    least
-        Work space by tile.
+    after
+        By tile outside the fan-out, least energy [pJ] of all that is outside.
+    room_pj
+        What a place may cost with all that is outside it.
+    work
+        Work space.
+    asks
+        Whether it is only asked if anything may be left: the table stays as it is.
     """
-    out[:] = np.inf
-    tiles, runs = inside.shape
-    _least_asked(lattice, crossing, price, least)
-    for c in range(begin.shape[0] - 1):
-        for x in range(tiles):
-            lowest = np.inf
-            for n in range(runs):
-                lowest = min(lowest, inside[x, n])
-            if lowest == np.inf:
+    fan, found, least = edge.fan, work.found, work.ahead
+    found[:] = False
+    least[:] = -1.0
+    line = np.empty(work.out.shape[1])
+    for i in range(inside.tile.shape[0]):
+        x, lowest = inside.tile[i], unpack(inside, i, line)
+        for k in range(fan.step.shape[0]):
+            y = moved(lattice, fan, x, k)
+            if y < 0 or not lowest + after[y] < room_pj:
                 continue
-            for k in range(begin[c], begin[c + 1]):
-                y = x
-                for a in range(shift.shape[1]):
-                    y += shift[k, a] * lattice.weight[a]
-                    if lattice.digit[x, a] + shift[k, a] > lattice.most[a]:
-                        y = -1
-                        break
-                if y < 0 or lowest + least[y] >= limit:
-                    continue
-                for n in range(runs):
-                    if inside[x, n] < out[y, n] and lattice.valid[y, n]:
-                        total = inside[x, n]
-                        for v in range(crossing.shape[0]):
-                            if crossing[v] and lattice.shared[v]:
-                                words = lattice.volume[v] / lattice.saved[n, v]
-                                filled = words * lattice.rest[v, x] * share[c, v] - price[v, ROUNDED]
-                                total += max(0.0, filled - price[v, FILL_FREE]) * price[v, FILL_PJ]
-                                total += _asked_pj(price[v], words * lattice.rest[v, y] * ratio[c, v])
-                        out[y, n] = min(out[y, n], total)
-    for x in range(tiles):
-        if least[x] >= limit:
-            continue
-        for n in range(runs):
-            if out[x, n] == np.inf:
+            if least[y] < 0.0:
+                least[y] = _least_asked(lattice, edge.kept, edge.price, y)
+            if not lowest + least[y] + after[y] < room_pj:
                 continue
-            for v in range(crossing.shape[0]):
-                if crossing[v] and not lattice.shared[v]:
-                    words = lattice.volume[v] * lattice.rest[v, x] / lattice.saved[n, v]
-                    out[x, n] += _asked_pj(price[v], words)
-            if out[x, n] >= limit:
-                out[x, n] = np.inf
+            if lowest + least[y] + after[y] + least_shared(lattice, edge, fan.kind[k], x, y) < room_pj:
+                if asks:
+                    return True
+                if not found[y]:
+                    work.out[y] = np.inf
+                    found[y] = True
+                lower(lattice, edge, x, k, line, work.out[y])
+    return False if asks else _ask_outside(lattice, edge, after, room_pj, work, outer)
 
 
 @njit
-def _least_asked(lattice: Lattice, crossing: Bools, price: Floats, least: Floats) -> None:
-    """Write by tile the energy [pJ] of what is asked for, of data spaces that share no rank: a run saves of one."""
-    for x in range(least.shape[0]):
-        total = most = 0.0
-        for v in range(crossing.shape[0]):
-            if crossing[v] and not lattice.shared[v]:
-                whole_pj = _asked_pj(price[v], lattice.volume[v] * lattice.rest[v, x])
-                total += whole_pj
-                most = max(most, whole_pj - _asked_pj(price[v], lattice.volume[v]))
-        least[x] = total - most
+def lower(lattice: Lattice, edge: Edge, x: int, k: int, line: Floats, out: Floats) -> None:
+    """Lower energies [pJ] by run to others and what data spaces that share a rank take, as tile x becomes another."""
+    y, c = x + edge.fan.step[k], edge.fan.kind[k]
+    more_pj = shared_pj(lattice, edge, c, x, y, 0, 1.0)
+    # Of runs that save more of those data spaces this is too much, and what follows is less.
+    for n in range(line.shape[0]):
+        total = line[n] + more_pj
+        out[n] = min(out[n], total)
+    if more_pj > 0.0:
+        for n in lattice.apart:
+            if line[n] < out[n]:
+                out[n] = min(out[n], line[n] + shared_pj(lattice, edge, c, x, y, n, 0.0))
+
+
+@njit
+def _ask_outside(lattice: Lattice, edge: Edge, after: Floats, room_pj: float, work: Table, outer: Table) -> bool:
+    """Lower a table to what is found, with what is asked for of data spaces that share no rank."""
+    left = False
+    for y in range(work.found.shape[0]):
+        if not work.found[y]:
+            continue
+        for n in range(work.out.shape[1]):
+            if work.out[y, n] == np.inf or not lattice.valid[y, n]:
+                continue
+            total = work.out[y, n] + alone_pj(lattice, edge.kept, edge.price, y, n)
+            if total + after[y] < room_pj:
+                if not outer.found[y]:
+                    outer.out[y] = np.inf
+                    outer.found[y] = True
+                outer.out[y, n] = min(outer.out[y, n], total)
+                left = True
+    return left
 
 
 @njit(inline="always")
-def _asked_pj(price: Floats, words: float) -> float:
+def alone_pj(lattice: Lattice, kept: Bools, price: Floats, y: int, n: int) -> float:
+    """Energy [pJ] of what is asked for of data spaces that share no rank."""
+    total = 0.0
+    for v in range(kept.shape[0]):
+        if kept[v] and not lattice.shared[v]:
+            total += asked_pj(price[v], lattice.volume[v] * lattice.rest[v, y] / lattice.saved[n, v])
+    return total
+
+
+@njit(inline="always")
+def shared_pj(lattice: Lattice, edge: Edge, c: int, x: int, y: int, n: int, saved: float) -> float:
+    """Energy [pJ] of data spaces that share a rank, as tile x becomes tile y by factors of a class.
+
+    A run saves the iterations that are given, or, where that is 0, its own.
+    """
+    total = 0.0
+    for v in range(edge.kept.shape[0]):
+        if edge.kept[v] and lattice.shared[v]:
+            words = lattice.seen[v, x] / (saved if saved > 0.0 else lattice.saved[n, v])
+            total += _crossed_pj(lattice, edge, v, c, x, y, words)
+    return total
+
+
+@njit(inline="always")
+def least_shared(lattice: Lattice, edge: Edge, c: int, x: int, y: int) -> float:
+    """Energy [pJ] of data spaces that share a rank, as tile x becomes tile y, where a run saves all it may."""
+    total = 0.0
+    for v in range(edge.kept.shape[0]):
+        if edge.kept[v] and lattice.shared[v]:
+            total += _crossed_pj(lattice, edge, v, c, x, y, lattice.seen[v, x] / lattice.rest[v, y])
+    return total
+
+
+@njit(inline="always")
+def _crossed_pj(lattice: Lattice, edge: Edge, v: int, c: int, x: int, y: int, words: float) -> float:
+    """Energy [pJ] of a data space that shares a rank, of which words come into the tiles x in each iteration."""
+    price = edge.price[v]
+    filled = words * lattice.rest[v, x] * edge.fan.share[c, v] - price[ROUNDED]
+    filled_pj = max(0.0, filled - price[FILL_FREE]) * price[FILL_PJ]
+    return float(filled_pj + asked_pj(price, words * lattice.rest[v, y] * edge.fan.ratio[c, v]))
+
+
+@njit(inline="always")
+def _least_asked(lattice: Lattice, kept: Bools, price: Floats, y: int) -> float:
+    """Energy [pJ] of what is asked for outside a tile, of data spaces that share no rank: a run saves of one."""
+    total = most = 0.0
+    for v in range(kept.shape[0]):
+        if kept[v] and not lattice.shared[v]:
+            whole_pj = asked_pj(price[v], lattice.volume[v] * lattice.rest[v, y])
+            total += whole_pj
+            most = max(most, whole_pj - asked_pj(price[v], lattice.volume[v]))
+    return total - most
+
+
+@njit(inline="always")
+def asked_pj(price: Floats, words: float) -> float:
     """Energy [pJ] of the words that a level is asked for, of all its instances together."""
-    words = max(price[LEAST_WORDS], words / price[BEYOND] - price[ROUNDED])
+    words = max(0.0, max(price[LEAST_WORDS], words / price[BEYOND]) - price[ROUNDED])
     return float(words * price[ASK_PJ] + max(0.0, words - price[FREE]) * price[AGAIN_PJ])
 
 
 @njit
-def loop_level(lattice: Lattice, out: Floats, ahead: Floats, found: Bools) -> float:
-    """Minimise over the loops of a level, those that go on with a run in place; return the least of all [pJ].
+def loop_level(lattice: Lattice, table: Table, after: Floats, room_pj: float) -> float:
+    """Minimise over the loops of a level, those that go on with a run in place; return the least with all outside [pJ].
 
-    ``ahead`` is the least over all loops, whatever is outside, by tile; ``found`` is work space.
+    ``out`` and ``found`` of the table are changed in place, ``ahead`` is written.
     """
+    out, ahead, found = table.out, table.ahead, table.found
     tiles, runs = out.shape
-    for x in range(tiles):
-        found[x] = False
-        for n in range(runs):
-            found[x] = found[x] or out[x, n] < np.inf
     for a in range(lattice.most.shape[0]):
         for x in range(tiles):
-            if lattice.digit[x, a] > 0 and found[x - lattice.weight[a]]:
-                for n in range(runs):
-                    more = lattice.longer[a, n]
-                    if more >= 0 and out[x - lattice.weight[a], more] < out[x, n]:
-                        out[x, n] = out[x - lattice.weight[a], more]
-                        found[x] = True
+            y = x - lattice.weight[a]
+            if lattice.digit[x, a] == 0 or not found[y]:
+                continue
+            most = room_pj - after[x]
+            if not found[x]:
+                out[x] = np.inf
+            for n in range(runs):
+                more = lattice.longer[a, n]
+                if more >= 0 and out[y, more] < out[x, n] and out[y, more] < most:
+                    out[x, n] = out[y, more]
+                    found[x] = True
     least = np.inf
     for x in range(tiles):
         ahead[x] = np.inf
-        if not found[x]:
-            continue
-        for n in lattice.first:
-            ahead[x] = min(ahead[x], out[x, n])
-        for n in range(runs):
-            least = min(least, out[x, n])
+        if found[x]:
+            for n in lattice.first:
+                ahead[x] = min(ahead[x], out[x, n])
+            least = min(least, out[x].min() + after[x])
     for a in range(lattice.most.shape[0]):
         for x in range(tiles):
             if lattice.digit[x, a] > 0:
                 ahead[x] = min(ahead[x], ahead[x - lattice.weight[a]])
-    return least
+    return float(least)

@@ -3,6 +3,7 @@
 Whatever is found is a mapping of the space, so the optimum is no higher. Work is counted and not timed.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import MappingError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.nest import mapping_found
-from jouleloop.mapspace.space import FREE, MapSpace, Slot, slot_array
-from jouleloop.model.arrays import MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Ints, NestArrays, new_work
+from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, slot_array
+from jouleloop.model.arrays import MAX_LOOPS, NO_LINK_TRANSFER, SPATIAL, TEMPORAL, Bools, Ints, NestArrays, new_work
 from jouleloop.model.encode import encode
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
@@ -24,12 +25,18 @@ from jouleloop.model.semantics import rules_of
 from jouleloop.optimum.anneal import Model, Point, Room, anneal, value_of
 from jouleloop.optimum.arrays import FIXED, LEAST, MAX_PRIMES, MOST
 
-#: Walks; evaluations of each, at most, and for every slot that a prime factor may stand at: a second of work in all.
-WALKS, EVALUATIONS, _EVALUATIONS_A_PLACE = 8, 12_000, 50
-#: Instances of a mesh whose neighbours are counted fast; the fewest evaluations on a larger one.
-_FAST_INSTANCES, _FEWEST = 2048, 200
+#: Which walks begin at the best mapping so far, the others at the simplest one; evaluations of each, at most, and for
+#: every slot that a prime factor may stand at: a second of work in all.
+_FROM_BEST = (False, False, False, True, True, False, False, False, False, False)
+EVALUATIONS, _EVALUATIONS_A_PLACE = 12_000, 50
+#: Temperature that a walk begins at: of those from the simplest mapping, and of those from the best one.
+_HOT, _WARM = 0.4, 0.05
+#: Instances of meshes whose neighbours are counted fast.
+_FAST_INSTANCES = 2048
 #: Choices of what is kept that are searched, at most; and how many of them the walks propose.
 MOST_SOLVED, _CHOICES = 40, 4
+#: By what share one of them has to be better, so that its neighbours are searched too.
+_WORTH_WHILE = 1e-3
 
 
 #: By data space, its choice of levels that keep it.
@@ -68,9 +75,11 @@ class Walker:
             self.dims = np.zeros(1, np.int64)
         encoded = encode(problem, space.arch, costs, rules, space.reuse)
         whole = encoded.layer
-        layer = whole._replace(
-            coef=np.ascontiguousarray(whole.coef[:, :, self.dims]), bounds=np.ascontiguousarray(whole.bounds[self.dims])
-        )
+        coef = np.ascontiguousarray(whole.coef[:, :, self.dims])
+        layer = whole._replace(coef=coef, bounds=np.ascontiguousarray(whole.bounds[self.dims]))
+        if ((coef != 0).sum(axis=2) > 1).any() and math.prod(x * y for x, y in space.arch.fanout) > _FAST_INSTANCES:
+            # Neighbours of windows on a large mesh take long to be counted: walks do without, `found` counts them.
+            layer.reuse[..., NO_LINK_TRANSFER] = True
         levels, spaces = len(space.temporal), len(problem.data_spaces)
         nest = NestArrays(
             np.zeros((levels, 2), np.int64),
@@ -83,7 +92,7 @@ class Walker:
     def _room(self, objective: Objective) -> Room:
         space = self.space
         dims = len(space.problem.bounds)
-        none = Slot((1,) * dims, (1,) * dims, (1,) * dims, (0,) * dims)
+        none = FactorSlot((1,) * dims, (1,) * dims, (1,) * dims, (0,) * dims)
         spatial = [none if slot is None else slot for slot in space.spatial]
         slots = np.stack([slot_array(space.temporal, dims), slot_array(tuple(spatial), dims)])
         found = [sorted(set(primes(space.problem.bounds[d]))) for d in self.dims]
@@ -142,19 +151,14 @@ class Walker:
 
     @property
     def evaluations(self) -> int:
-        """Evaluations of a walk: few where there is little to choose, or where windows cross a large mesh."""
+        """Evaluations of a walk: few where there is little to choose."""
         factors = sum(power for bound in self.model.target.layer.bounds.tolist() for _, power in factorised(bound))
-        places = len(self.space.slots) * factors
-        most = EVALUATIONS
-        if ((self.model.target.layer.coef != 0).sum(axis=2) > 1).any():
-            instances = math.prod(x * y for x, y in self.space.arch.fanout)
-            most = max(_FEWEST, most * _FAST_INSTANCES // max(instances, _FAST_INSTANCES))
-        return min(most, _EVALUATIONS_A_PLACE * max(1, places))
+        return min(EVALUATIONS, _EVALUATIONS_A_PLACE * max(1, len(self.space.slots) * factors))
 
-    def walk(self, start: Point, seed: int, evaluations: int) -> tuple[float, Point]:
+    def walk(self, start: Point, seed: int, evaluations: int, hot: float = _HOT) -> tuple[float, Point]:
         """Return the best point of a walk, and the logarithm of its value."""
         at, best, trial = (Point(*(array.copy() for array in start)) for _ in range(3))
-        least = anneal(self.room, self.model, (at, best, trial), seed, evaluations)
+        least = anneal(self.room, self.model, (at, best, trial), seed, evaluations, hot)
         return float(least), best
 
     def found(self, point: Point) -> Incumbent | None:
@@ -191,10 +195,8 @@ def _columns(columns: Sequence[Bools]) -> tuple[Bools, Ints]:
 Solve = Callable[[Choice, float], Incumbent | None]
 
 
-def find_incumbent(
-    walker: Walker, solve: Solve | None = None, *, solved: int = MOST_SOLVED, late: Callable[[], bool] = lambda: False
-) -> Incumbent | None:
-    """Return a good mapping of a mapspace; none where the simplest ones are not allowed.
+class Outside:
+    """Looks for a good mapping outside the tree, a step at a time: walks, then searches of one choice.
 
     Parameters
     ----------
@@ -202,31 +204,79 @@ def find_incumbent(
         What tells the best mapping of a choice of what is kept, if anything does.
     solved
         How often that may be asked.
-    late
-        Whether it has to end. Until then equal inputs give equal mappings.
+    most_cycles
+        The most cycles of a mapping that counts.
     """
-    found: list[tuple[float, Point]] = []
-    starts = walker.starts()
-    for walk, seed in enumerate(_seeds(WALKS)):
-        if starts and not (found and late()):
-            found.append(walker.walk(starts[walk % len(starts)], seed, walker.evaluations))
-    found.sort(key=lambda one: one[0])
-    best = next(filter(None, (walker.found(point) for _, point in found)), None)
-    if best is None or solve is None:
-        return best
-    waiting = list(dict.fromkeys(tuple(point.choice.tolist()) for _, point in found[:_CHOICES]))[::-1]
-    seen = set(waiting)
-    while waiting and solved > 0 and not late():
-        choice = waiting.pop()
-        solved -= 1
-        better = solve(choice, best.value)
-        if better is None or better.value >= best.value:
-            continue
-        best = better
-        near = [one for one in walker.near(choice) if one not in seen]
-        waiting += near[::-1]
-        seen.update(near)
-    return best
+
+    def __init__(
+        self, walker: Walker, solve: Solve | None = None, *, solved: int = MOST_SOLVED, most_cycles: float = math.inf
+    ) -> None:
+        self._walker, self._solve, self._left, self._most_cycles = walker, solve, solved, most_cycles
+        #: The best mapping so far.
+        self.best: Incumbent | None = None
+        self._starts = walker.starts()
+        fresh, near = itertools.tee(_seeds(2 * len(_FROM_BEST)))
+        near = itertools.islice(near, len(_FROM_BEST), None)
+        walks = [(next(near if warm else fresh), warm) for warm in _FROM_BEST]
+        self._walks = walks[::-1] if self._starts else []
+        self._found: list[tuple[float, Point]] = []
+        self._waiting: list[Choice] = []
+        self._seen: set[Choice] = set()
+
+    @property
+    def walks(self) -> bool:
+        """Whether a walk is left."""
+        return bool(self._walks)
+
+    @property
+    def begun(self) -> bool:
+        """Whether a step was taken."""
+        return bool(self._found)
+
+    @property
+    def ended(self) -> bool:
+        """Whether no step is left."""
+        waits = self.best is not None and self._solve is not None and self._left > 0 and bool(self._waiting)
+        return not self._walks and not waits
+
+    def step(self) -> None:
+        """Take the next walk, or search the next choice. Equal inputs give equal mappings."""
+        if self._walks:
+            self._walk()
+        elif not self.ended:
+            self._search_one()
+
+    def _walk(self) -> None:
+        seed, warm = self._walks.pop()
+        start = min(self._found, key=lambda one: one[0])[1] if warm else self._starts[0]
+        value, point = self._walker.walk(start, seed, self._walker.evaluations, _WARM if warm else _HOT)
+        self._found.append((value, point))
+        self._take(self._walker.found(point))
+        if not self._walks:
+            self._found.sort(key=lambda one: one[0])
+            self._waiting = list(dict.fromkeys(tuple(p.choice.tolist()) for _, p in self._found))[:_CHOICES][::-1]
+            self._seen = set(self._waiting)
+
+    def _search_one(self) -> None:
+        """Search a choice below the best value; where that helps, the choices that differ at one level follow."""
+        if self._solve is None or self.best is None:
+            return
+        choice = self._waiting.pop()
+        self._left -= 1
+        before = self.best.value
+        self._take(self._solve(choice, before))
+        if self.best.value >= before * (1 - _WORTH_WHILE):
+            return
+        near = [one for one in self._walker.near(choice) if one not in self._seen]
+        self._waiting += near[::-1]
+        self._seen.update(near)
+
+    def _take(self, found: Incumbent | None) -> None:
+        """Keep a mapping that is better than the best one."""
+        if found is None or found.evaluation.cycles > self._most_cycles:
+            return
+        if self.best is None or found.value < self.best.value:
+            self.best = found
 
 
 def _seeds(count: int) -> Iterator[int]:

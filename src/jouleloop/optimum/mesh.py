@@ -4,33 +4,8 @@
 """
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import AXIS, BOUND, DIM, FANOUT_X, FANOUT_Y, Ints
-from jouleloop.optimum.arrays import (
-    ASKED,
-    ASKED_LEVEL,
-    ASKED_POINT,
-    BOX,
-    BOXES,
-    COUNTED,
-    FARTHEST,
-    FIRST,
-    HALO,
-    HOLDER,
-    IDLE,
-    INSTANCES_BELOW,
-    KNOWN,
-    LAST,
-    QUANTUM,
-    REACH,
-    SERVED_BOXES,
-    SERVED_INSTANCES,
-    WAYS,
-    WEIGHT,
-    Arrangements,
-    Case,
-    Mesh,
-    Path,
-)
+from jouleloop.model.arrays import AXIS, BOUND, DIM, FANOUT_X, FANOUT_Y, Ints, Record, Records
+from jouleloop.optimum.arrays import FIRST, HALO, IDLE, LAST, Arrangements, Case, Mesh, Path
 from jouleloop.optimum.path import extents
 from jouleloop.optimum.words import find_reach, number_of, shape_of, unit_of
 
@@ -41,18 +16,19 @@ _MOST_INSTANCES = 300_000
 @njit
 def forget_neighbours(mesh: Mesh) -> None:
     """Nothing is known of the neighbours of an unrolling, and nobody asks."""
-    if mesh.ask[ASKED] == 1:
+    ask = mesh.ask[0]
+    if ask.asked:
         mesh.unit[:] = 0
-        mesh.ask[:] = 0
+        ask.asked, ask.level, ask.point = False, 0, 0
 
 
 @njit
 def find_neighbours(case: Case, path: Path, arrangements: Arrangements, run: Ints) -> None:
     """Find what is asked of the neighbours under the unrolling at hand, its arrangements being listed."""
-    ask, extent, origin = case.mesh.ask, case.scratch.line[0], case.unrolled.origin
-    level = ask[ASKED_LEVEL]
-    ask[ASKED_LEVEL] = 0
-    extents(case, level, ask[ASKED_POINT], extent)
+    ask, extent, origin = case.mesh.ask[0], case.scratch.line[0], case.unrolled.origin
+    level = ask.level
+    ask.level = 0
+    extents(case, level, ask.point, extent)
     # Merged unrollings have other factors at these levels.
     merged = origin[level] != level
     for k in range(level):
@@ -65,7 +41,7 @@ def find_neighbours(case: Case, path: Path, arrangements: Arrangements, run: Int
         choices += arrangements.members[member, level, 1] - arrangements.members[member, level, 0]
     few = not merged and choices * instances <= _MOST_INSTANCES
     for v in range(case.target.layer.coef.shape[0]):
-        coef, side, reach = case.target.layer.coef[v], case.unrolled.side[v], path.rank[:REACH]
+        coef, side, reach = case.target.layer.coef[v], case.unrolled.side[v], path.reach
         distances = find_reach(coef, side, extent, factors, reach)
         if case.keep[level - 1, v] and distances > 1:
             place = shape_of(coef, side, extent, factors, reach, case.mesh.unit[level, v])[0]
@@ -73,155 +49,167 @@ def find_neighbours(case: Case, path: Path, arrangements: Arrangements, run: Int
                 case.mesh.unit[level, v, place, d] = unit_of(coef, side, extent, factors, reach, d)
             fan = case.mesh.fan[level, v, place]
             codes = _lay_out(side, factors, reach, fan)
-            fan[KNOWN] = 0
+            fan.known = False
             if few and max(distances, instances, codes) <= case.mesh.pairs.shape[0]:
-                _count(case, arrangements, run, level, v, place, reach, distances, codes)
-                fan[KNOWN] = 1
+                _count(case, arrangements, run, level, v, place, reach, codes)
+                fan.known = True
 
 
 @njit
-def _lay_out(side: Ints, factors: Ints, reach: Ints, fan: Ints) -> int:
+def _lay_out(side: Ints, factors: Ints, reach: Records, fan: Record) -> int:
     """Write how many instances there are; return how many boxes at most."""
     instances = boxes = 1
     for d in range(factors.shape[0]):
         instances *= factors[d]
         if side[d, IDLE] == 0 and side[d, HALO] < 0:
             boxes *= factors[d]
-    for r in range(reach.shape[1]):
-        if reach[QUANTUM, r] > 0:
-            boxes *= reach[FARTHEST, r] // reach[QUANTUM, r] + 1
-    fan[INSTANCES_BELOW] = instances
+    for r in range(reach.shape[0]):
+        if reach[r].quantum > 0:
+            boxes *= reach[r].farthest // reach[r].quantum + 1
+    fan.instances = instances
     return int(boxes)
 
 
 @njit
 def _count(
-    case: Case,
-    arrangements: Arrangements,
-    run: Ints,
-    level: int,
-    v: int,
-    place: int,
-    reach: Ints,
-    distances: int,
-    codes: int,
-) -> None:
-    """Count the boxes and instances that a step may serve by links, at most, by distance."""
+    case: Case, arrangements: Arrangements, run: Ints, level: int, v: int, place: int, reach: Records, codes: int
+) -> None:  # fmt: skip
+    """Count the boxes and instances that a step may serve by links, at most, by distance; ``codes``: boxes at most."""
     fan, served, pairs = case.mesh.fan[level, v, place], case.mesh.served[level, v, place], case.mesh.pairs
-    served[:distances] = 0
+    distances = 1
+    for r in range(reach.shape[0]):
+        if reach[r].quantum > 0:
+            distances *= 2 * (reach[r].farthest // reach[r].quantum) + 1
+    for key in range(distances):
+        served[key].boxes = served[key].instances = 0
     for member in range(run[FIRST], run[LAST]):
         for a in range(arrangements.members[member, level, 0], arrangements.members[member, level, 1]):
-            _find_pairs(case, arrangements.loops[a], arrangements.counts[a], level, v, place, reach)
-            pairs[:distances, COUNTED:] = 0
-            _count_instances(pairs, fan[INSTANCES_BELOW])
-            fan[BOXES] = _count_boxes(pairs, fan[INSTANCES_BELOW], codes)
+            loops = arrangements.loops[a, : arrangements.counts[a]]
+            _find_boxes(case, loops, level, v, place, reach)
+            _find_pairs(case, loops, level, v, place, reach)
             for key in range(distances):
-                for what in (SERVED_BOXES, SERVED_INSTANCES):
-                    served[key, what] = max(served[key, what], pairs[key, COUNTED + what])
+                pairs[key].served_boxes = pairs[key].served_instances = 0
+            _count_instances(pairs, fan.instances)
+            fan.boxes = _count_boxes(pairs, fan.instances, codes)
+            for key in range(distances):
+                served[key].boxes = max(served[key].boxes, pairs[key].served_boxes)
+                served[key].instances = max(served[key].instances, pairs[key].served_instances)
 
 
 @njit
-def _find_pairs(case: Case, loops: Ints, count: int, level: int, v: int, place: int, reach: Ints) -> None:
-    """Write by instance its box and the distances to its mesh neighbours, -1 where no move leads there.
+def _find_boxes(case: Case, loops: Ints, level: int, v: int, place: int, reach: Records) -> None:
+    """Write by instance the number of its box, the spatial loops being arranged so."""
+    side, pairs, unit = case.unrolled.side[v], case.mesh.pairs, case.mesh.unit[level, v, place]
+    for i in range(case.mesh.fan[level, v, place].instances):
+        rest, box, weight = i, 0, 1
+        for s in range(loops.shape[0] - 1, -1, -1):
+            d, index = loops[s, DIM], rest % loops[s, BOUND]
+            rest //= loops[s, BOUND]
+            if side[d, IDLE] == 0 and side[d, HALO] < 0:
+                box += weight * index
+                weight *= loops[s, BOUND]
+        for r in range(reach.shape[0]):
+            if reach[r].quantum == 0:
+                continue
+            rest, at = i, 0
+            for s in range(loops.shape[0] - 1, -1, -1):
+                if side[loops[s, DIM], HALO] == r:
+                    at += unit[loops[s, DIM]] * (rest % loops[s, BOUND])
+                rest //= loops[s, BOUND]
+            box += weight * at
+            weight *= reach[r].farthest // reach[r].quantum + 1
+        pairs[i].box = box
+
+
+@njit
+def _find_pairs(case: Case, loops: Ints, level: int, v: int, place: int, reach: Records) -> None:
+    """Write by instance the numbers of the distances to its mesh neighbours, -1 where no move leads there.
 
     See `jouleloop.model.links.neighbour_links`.
     """
-    spec, side, pairs, unit = case.target.spec, case.unrolled.side[v], case.mesh.pairs, case.mesh.unit[level, v, place]
-    instances = case.mesh.fan[level, v, place, INSTANCES_BELOW]
+    spec, pairs, unit = case.target.spec, case.mesh.pairs, case.mesh.unit[level, v, place]
+    instances = case.mesh.fan[level, v, place].instances
     along_x = along_y = 1
-    for s in range(count):
+    for s in range(loops.shape[0]):
         if loops[s, AXIS] == 0:
             along_x *= loops[s, BOUND]
         else:
             along_y *= loops[s, BOUND]
     columns = max(along_x, int(spec[level, FANOUT_X]))
     rows = max(along_y, int(spec[level, FANOUT_Y]))
-    base = 0
-    for r in range(reach.shape[1]):
-        if reach[QUANTUM, r] > 0:
-            base += number_of(reach, r, 0)
     for i in range(instances):
-        rest, box, weight = i, 0, 1
-        for s in range(count - 1, -1, -1):
-            d, index = loops[s, DIM], rest % loops[s, BOUND]
-            rest //= loops[s, BOUND]
-            if side[d, IDLE] == 0 and side[d, HALO] < 0:
-                box += weight * index
-                weight *= loops[s, BOUND]
-        for r in range(reach.shape[1]):
-            if reach[QUANTUM, r] > 0:
-                rest, at = i, 0
-                for s in range(count - 1, -1, -1):
-                    if side[loops[s, DIM], HALO] == r:
-                        at += unit[loops[s, DIM]] * (rest % loops[s, BOUND])
-                    rest //= loops[s, BOUND]
-                box += weight * at
-                weight *= reach[FARTHEST, r] // reach[QUANTUM, r] + 1
-        pairs[i, BOX] = box
-        for way in range(WAYS):
-            pairs[i, way] = -1
+        for way in range(4):
             other = i + (1, -1, columns, -columns)[way]
-            if other < 0 or other >= instances or max(i, other) // columns >= rows:
-                continue
-            if way < 2 and other // columns != i // columns:
-                continue
-            here, there, key = i, other, base
-            for s in range(count - 1, -1, -1):
-                d, bound = loops[s, DIM], loops[s, BOUND]
-                apart = there % bound - here % bound
-                here //= bound
-                there //= bound
-                if side[d, HALO] >= 0:
-                    key += reach[WEIGHT, side[d, HALO]] * unit[d] * apart
-                elif side[d, IDLE] == 0 and apart != 0:
-                    key = -1
-                    break
-            pairs[i, way] = key
+            outside = other < 0 or other >= instances or max(i, other) // columns >= rows
+            apart = way < 2 and other // columns != i // columns
+            pairs[i].ways[way] = (
+                -1 if outside or apart else _distance(case.unrolled.side[v], loops, unit, reach, i, other)
+            )
+
+
+@njit
+def _distance(side: Ints, loops: Ints, unit: Ints, reach: Records, here: int, there: int) -> int:
+    """Return the number of the distance of two instances, -1 where no move leads from one to the other."""
+    key = 0
+    for r in range(reach.shape[0]):
+        if reach[r].quantum > 0:
+            key += number_of(reach, r, 0)
+    for s in range(loops.shape[0] - 1, -1, -1):
+        d, bound = loops[s, DIM], loops[s, BOUND]
+        apart = there % bound - here % bound
+        here //= bound
+        there //= bound
+        if side[d, HALO] >= 0:
+            key += reach[side[d, HALO]].weight * unit[d] * apart
+        elif side[d, IDLE] == 0 and apart != 0:
+            return -1
+    return int(key)
 
 
 @njit(inline="always")
-def _is_first(pairs: Ints, i: int, way: int) -> bool:
+def _is_first(pairs: Records, i: int, way: int) -> bool:
     """Whether an instance has a neighbour at a distance that none of its neighbours before is at."""
-    if pairs[i, way] < 0:
+    if pairs[i].ways[way] < 0:
         return False
     same = False
     for before in range(way):
-        same = same or pairs[i, before] == pairs[i, way]
+        same = same or pairs[i].ways[before] == pairs[i].ways[way]
     return not same
 
 
 @njit
-def _count_instances(pairs: Ints, instances: int) -> None:
+def _count_instances(pairs: Records, instances: int) -> None:
     """Count by distance the instances that have a neighbour there."""
     for i in range(instances):
-        for way in range(WAYS):
+        for way in range(4):
             if _is_first(pairs, i, way):
-                pairs[pairs[i, way], COUNTED + SERVED_INSTANCES] += 1
+                pairs[pairs[i].ways[way]].served_instances += 1
 
 
 @njit
-def _count_boxes(pairs: Ints, instances: int, codes: int) -> int:
+def _count_boxes(pairs: Records, instances: int, codes: int) -> int:
     """Count by distance the boxes of which every instance has a neighbour there: the others are asked for.
 
     Returns how many boxes there are, ``codes`` at most.
     """
-    pairs[:codes, HOLDER] = -1
+    for box in range(codes):
+        pairs[box].holder = -1
     boxes = 0
     for i in range(instances):
-        holder = pairs[pairs[i, BOX], HOLDER]
+        holder = pairs[pairs[i].box].holder
         if holder < 0:
-            pairs[pairs[i, BOX], HOLDER] = i
+            pairs[pairs[i].box].holder = i
             continue
-        for way in range(WAYS):
+        for way in range(4):
             found = False
-            for mine in range(WAYS):
-                found = found or pairs[i, mine] == pairs[holder, way]
+            for mine in range(4):
+                found = found or pairs[i].ways[mine] == pairs[holder].ways[way]
             if not found:
-                pairs[holder, way] = -1
+                pairs[holder].ways[way] = -1
     for box in range(codes):
-        if pairs[box, HOLDER] >= 0:
+        if pairs[box].holder >= 0:
             boxes += 1
-            for way in range(WAYS):
-                if _is_first(pairs, pairs[box, HOLDER], way):
-                    pairs[pairs[pairs[box, HOLDER], way], COUNTED + SERVED_BOXES] += 1
+            for way in range(4):
+                if _is_first(pairs, pairs[box].holder, way):
+                    pairs[pairs[pairs[box].holder].ways[way]].served_boxes += 1
     return boxes

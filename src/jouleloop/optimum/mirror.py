@@ -1,6 +1,6 @@
-"""Mirror images: unrollings that differ by the names of dimensions that layer, design and constraints treat alike.
+"""Symmetry: unrollings that differ by the names of dimensions that layer, design and constraints treat alike.
 
-`docs/search.md` states the lemma *mirror images*.
+`docs/search.md` states the lemma *symmetry*.
 """
 
 import itertools
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.mapspace.space import MapSpace, Slot
+from jouleloop.mapspace.space import FactorSlot, MapSpace
 from jouleloop.mapspace.spatial import Factors
 from jouleloop.model.arrays import Bools, Ints
 
@@ -56,7 +56,7 @@ def find_mirrors(space: MapSpace, coef: Ints) -> list[Mirror]:
     return found
 
 
-def _limits(slot: Slot, d: int) -> tuple[int, int, int]:
+def _limits(slot: FactorSlot, d: int) -> tuple[int, int, int]:
     return slot.fixed[d], slot.most[d], slot.least[d]
 
 
@@ -70,12 +70,12 @@ def _exchanges(pairs: Sequence[tuple[int, int]], dims: int) -> Iterator[Ints]:
             yield image
 
 
-def _ordered(space: MapSpace) -> tuple[Slot, ...]:
+def _ordered(space: MapSpace) -> tuple[FactorSlot, ...]:
     """Return the slots of temporal loops whose order counts: the innermost, without a fan-out below, do not."""
     return space.temporal if space.spatial[0] is not None else space.temporal[1:]
 
 
-def _turned(slot: Slot, image: Ints) -> Bools:
+def _turned(slot: FactorSlot, image: Ints) -> Bools:
     """Return which pairs of dimensions a slot orders otherwise than their images, shape (dimensions, dimensions)."""
     rank = np.array(slot.rank)
     order = np.sign(rank[:, None] - rank)

@@ -1,6 +1,6 @@
 """Choices of what is kept that no optimum of energy makes: a level keeps what one further out keeps as cheaply.
 
-`docs/search.md` states the lemma: *needless levels*.
+`docs/search.md` states the lemma: *dominated keeps*.
 """
 
 from collections.abc import Sequence

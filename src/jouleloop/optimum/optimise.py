@@ -10,27 +10,21 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import MapSpace, slot_array
-from jouleloop.model.arrays import CAPACITY, LEAK_PJ, NO_COALESCE, Bools, Encoded, Floats, Ints, LayerArrays
-from jouleloop.model.encode import encode
+from jouleloop.model.arrays import CAPACITY, LEAK_PJ, NO_COALESCE, Bools, Encoded, Floats, Ints, Records
+from jouleloop.model.encode import encode, narrowed
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.network import is_wired, takes_energy
 from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
 from jouleloop.optimum.arrays import (
-    BEST_CYCLES,
-    BEST_PJ,
-    BEST_PRODUCT,
     CANONICAL,
     CURRENT,
     DELAY,
-    DELAY_POWER,
     ENERGY,
     FILLED,
     LEAST,
     LEFT,
-    LIMIT_PJ,
-    LIMIT_PRODUCT,
     NODES,
     PAUSE,
     PRODUCT,
@@ -45,16 +39,17 @@ from jouleloop.optimum.arrays import (
 )
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.charges import find_charges, split_by_hops
-from jouleloop.optimum.driver import NEXT_PASS, SEARCH, TIES, Task, search
-from jouleloop.optimum.groups import groups_of, regrouped
-from jouleloop.optimum.incumbent import MOST_SOLVED, Choice, Incumbent, Walker, find_incumbent
+from jouleloop.optimum.driver import NEXT_PASS, SEARCH, TIES, Kernel, Task, search
+from jouleloop.optimum.groups import groups_of
+from jouleloop.optimum.incumbent import MOST_SOLVED, Choice, Incumbent, Outside, Walker
 from jouleloop.optimum.limit import INTERRUPT, SECONDS, Progress, Watch, check_dimensions
 from jouleloop.optimum.mirror import find_mirrors
 from jouleloop.optimum.needless import needed
 from jouleloop.optimum.prepare import find_sides
-from jouleloop.optimum.result import SearchResult, stopped_proof
+from jouleloop.optimum.regroup import regrouped
+from jouleloop.optimum.result import SearchResult
 from jouleloop.optimum.reuse import bypass_passed
-from jouleloop.optimum.rounded import search_rounded
+from jouleloop.optimum.rounded import RoundedKernel
 from jouleloop.optimum.solve import Solver
 from jouleloop.optimum.supported import NEXT, check_search
 
@@ -68,12 +63,16 @@ NEXT_METRIC = 1e-3
 _HURRIED_SECONDS = 0.5
 #: Gap from which on a search that had to stop looks for a better mapping outside the tree.
 _WIDE_GAP = 0.1
-#: Work after which a search looks for a mapping outside the tree, a second or so; work of each of the searches
-#: of one choice of what is kept, and how many unrollings all of those together may list.
+#: The same while a search of few unrollings and choices has done little, so that it is not made longer.
+_HUGE_GAP = 1.0
+#: Work between two walks outside the tree, and before the first.
+_WALK_TICKS = 2_000_000
+#: Work after which a search looks deeper for a mapping outside the tree, and bounds groups; work of each search of one
+#: choice of what is kept, and how many unrollings all of those together may list.
 _ALONE_TICKS, _SOLVE_TICKS, _SOLVE_UNROLLINGS = 100_000_000, 5_000_000, 100_000
 #: The same where there are so many unrollings times choices of what is kept.
 _MANY, _MANY_TICKS = 1e6, 10_000_000
-#: What is counted by level (places `ENTERED` and on of `jouleloop.optimum.arrays`).
+#: What is counted by level, in the order of `jouleloop.optimum.arrays.PROFILE`.
 _COUNTED = ("nodes", "tiles", "no room", "tiles out", "orders", "orders out", "out later")
 
 
@@ -95,11 +94,13 @@ class Search:
     Parameters
     ----------
     mirrored
-        Whether mirror images may be left out.
+        Whether symmetric unrollings may be left out.
     by_energy
         Whether energy alone is minimised, so that choices may be left out that cost more than others.
     links
         Whether bounds charge what neighbours hand on, and tell arrangements of spatial loops apart.
+    most_cycles
+        The most cycles of a mapping that is looked for.
     """
 
     def __init__(
@@ -112,16 +113,17 @@ class Search:
         mirrored: bool = True,
         by_energy: bool = False,
         links: bool = True,
+        most_cycles: float = np.inf,
     ) -> None:
         problem = space.problem
         self.space = space
         self.problem = problem
         self.watch = watch or Watch()
         rules = rules_of(semantics)
-        self.costs, self.semantics = costs, semantics
-        #: The best mapping that was found outside the tree, if any was looked for.
+        self.costs, self.semantics, self.most_cycles = costs, semantics, most_cycles
+        #: The best mapping that was found outside the tree and is better than those inside, if there is one.
         self.incumbent: Incumbent | None = None
-        self._looked = False
+        self._outside: Outside | None = None
         # Dimensions of bound 1 have no loops; leaving them out shortens every inner loop of the search. One of which a
         # level has to hold more stays in, so that no mapping is found.
         slots = slot_array(space.temporal, len(problem.bounds))
@@ -131,13 +133,10 @@ class Search:
             self.dims = np.zeros(1, np.int64)
         check_search(Use.PERFECT, space, costs, rules)
         encoded = encode(problem, space.arch, costs, rules, space.reuse)
-        whole, self.spec, _, _ = encoded
-        reuse = whole.reuse
-        reuse[..., NO_COALESCE], self.columns = bypass_passed(space)
-        self.layer = LayerArrays(
-            np.ascontiguousarray(whole.coef[:, :, self.dims]), whole.read_write, whole.bounds[self.dims], reuse
-        )
-        self.target = encoded._replace(layer=self.layer)
+        whole = encoded.layer
+        whole.reuse[..., NO_COALESCE], self.columns = bypass_passed(space)
+        self.target = narrowed(encoded, self.dims)
+        self.layer, self.spec = self.target.layer, self.target.spec
         self.slots = np.ascontiguousarray(slots[:, self.dims])
         side = find_sides(whole.coef, whole.bounds)
         if by_energy:
@@ -171,30 +170,29 @@ class Search:
         """Return the record of a search that has found nothing yet."""
         return new_found(self.levels, len(self.columns))
 
-    def look_aside(self, objective: Objective, counters: Ints, late: Callable[[], bool], solved: int) -> None:
-        """Look for a mapping outside the tree, once, see `Search.incumbent`; what that does counts as work."""
-        if self._looked:
-            return
-        self._looked = True
+    def outside(self, objective: Objective, counters: Ints) -> Outside:
+        """Return what looks for a mapping outside the tree; what that does counts as work."""
+        if self._outside is not None:
+            return self._outside
         # What passes through levels is kept there for the model, and not for the solver.
         apart = bool(self.layer.reuse[..., NO_COALESCE].any())
-        walker = Walker(
-            self.space, self.costs, objective, self.semantics, self.space.columns if apart else self.columns
-        )
-        solved = min(solved, _SOLVE_UNROLLINGS // max(1, len(self.candidates.ids)))
+        columns = self.space.columns if apart else self.columns
+        walker = Walker(self.space, self.costs, objective, self.semantics, columns)
 
         def solve(choice: Choice, below: float) -> Incumbent | None:
             return self._solve(choice, below, objective, counters)
 
-        self.incumbent = find_incumbent(walker, None if apart else solve, solved=solved, late=late)
+        solved = min(MOST_SOLVED, _SOLVE_UNROLLINGS // max(1, len(self.candidates.ids)))
+        self._outside = Outside(walker, None if apart else solve, solved=solved, most_cycles=self.most_cycles)
+        return self._outside
 
     def _solve(self, choice: Choice, below: float, objective: Objective, counters: Ints) -> Incumbent | None:
         """Search one choice of what is kept for a mapping below a value, for a while; return it, if there is one."""
         columns = [column[[own]] for column, own in zip(self.columns, choice, strict=True)]
         solver, found, own = self._solver(self.target, self._asked, columns), self.new_found(), new_counters()
-        best = new_best(delay_power=delay_power_of(objective))
+        best = new_best(delay_power=delay_power_of(objective), most_cycles=self.most_cycles)
         mode = mode_of(objective)
-        place = {ENERGY: BEST_PJ, DELAY: BEST_CYCLES, PRODUCT: BEST_PRODUCT}[mode]
+        place = {ENERGY: "energy_pj", DELAY: "cycles", PRODUCT: "product"}[mode]
         best[place] = below ** (1.0 / (objective.energy_power or 1))
         own[PAUSE] = _SOLVE_TICKS
         solver.start(mode, best)
@@ -207,18 +205,17 @@ class Search:
         evaluation = evaluate_mapping(space.problem, space.arch, self.costs, mapping, self.semantics)
         return Incumbent(objective.value(evaluation), mapping, evaluation)
 
-    def improve(self, best: Floats, counters: Ints, objective: Objective, found: Found) -> None:
-        """Let a pass go on from a mapping outside the tree, where that is better than what the pass has found."""
-        self.look_aside(objective, counters, self._asked, MOST_SOLVED)
-        have, mode = self.incumbent, mode_of(objective)
+    def improve(self, best: Records, objective: Objective, found: Found) -> None:
+        """Let a pass go on from the mapping outside the tree, where that is better than what the pass has found."""
+        have, mode = None if self._outside is None else self._outside.best, mode_of(objective)
         if have is None:
             return
         energy_pj, cycles = have.evaluation.energy_pj, have.evaluation.cycles
-        product = energy_pj * float(cycles) ** best[DELAY_POWER]
-        if not (energy_pj < best[BEST_PJ] if mode == ENERGY else product < best[BEST_PRODUCT]):
-            self.incumbent = None
+        product = energy_pj * float(cycles) ** best[0]["delay_power"]
+        if not (energy_pj < best[0]["energy_pj"] if mode == ENERGY else product < best[0]["product"]):
             return
-        best[BEST_PJ], best[BEST_CYCLES], best[BEST_PRODUCT] = energy_pj, cycles, product
+        self.incumbent = have
+        best[0]["energy_pj"], best[0]["cycles"], best[0]["product"] = energy_pj, cycles, product
         found.arrangement[0] = -1
 
     def profile(self) -> tuple[int, dict[str, float], dict[str, dict[str, int]]]:
@@ -256,25 +253,28 @@ class Search:
         return mapping_found(self.space, self.dims, found.counts, found.loops, found.keep)
 
 
-class PerfectKernel:
+class PerfectKernel(Kernel):
     """Factors that divide the layer: branch and bound from the outermost level inward."""
 
     use = Use.PERFECT
+    proven = "exhaustive branch and bound: every part left out has a lower bound no better than this"
 
     def __init__(self, task: Task, counters: Ints) -> None:
-        self.task, self.counters, self.objective = task, counters, task.first
-        by_energy = task.objective == ("energy",)
-        self.search = Search(task.space, task.costs, task.semantics, task.watch, by_energy=by_energy)
+        super().__init__(task, counters)
+        most, by_energy = task.limit_cycles, task.objective == ("energy",) and task.most_cycles is None
+        self.search = Search(task.space, task.costs, task.semantics, task.watch, by_energy=by_energy, most_cycles=most)
         self.size, self.factorizations = task.space.size, task.space.index_factorizations
         self.mode = mode_of(task.first)
-        self.best = new_best(delay_power=delay_power_of(task.first))
+        self.best = new_best(delay_power=delay_power_of(task.first), most_cycles=most)
         self.found = self.search.new_found()
         #: The best mapping of the passes before, whether this one may still look outside the tree, and after what work.
         self.before: Mapping | None = None
-        self.aside, self.look_ticks = False, 0
+        self.aside, self.look_ticks, self.deep_ticks = False, 0, 0
         #: What looks for the subproblems that no bound of a group leaves out; once in a search.
-        self.regrouping: Iterator[int | Parts] | None = None
+        self.regrouping: Iterator[int | float | Parts] | None = None
         self.grouped = False
+        #: Bound [pJ] of all groups together.
+        self.grouped_pj = 0.0
 
     def subproblems(self) -> str:
         """Bound the unrollings, unless there is none."""
@@ -296,17 +296,19 @@ class PerfectKernel:
             return
         if self.task.objective == NEXT:
             self.objective = OBJECTIVES[NEXT[1]]
-            yield self._begun(NEXT_PASS, DELAY, new_best(limit_pj=self.best[BEST_PJ] * (1 + NEXT_METRIC)))
+            limit_pj = self.best[0]["energy_pj"] * (1 + NEXT_METRIC)
+            yield self._begun(NEXT_PASS, DELAY, new_best(limit_pj, most_cycles=self.best[0]["most_cycles"]))
         final = _ties(mode_of(self.task.first), self.best, self.task.objective == NEXT)
         self.objective = self.task.first
         yield self._begun(TIES, CANONICAL, final)
 
-    def _begun(self, name: str, mode: int, best: Floats) -> str:
+    def _begun(self, name: str, mode: int, best: Records) -> str:
         self.before = self.mapping()
         self.mode, self.best, self.found = mode, best, self.search.new_found()
         parts = self.search.solver.parts
         many = len(parts.ids) * float(np.prod(parts.column_counts.astype(float))) >= _MANY
-        self.aside, self.look_ticks = mode in (ENERGY, PRODUCT), _MANY_TICKS if many else _ALONE_TICKS
+        self.aside, self.deep_ticks = mode in (ENERGY, PRODUCT), _MANY_TICKS if many else _ALONE_TICKS
+        self.look_ticks = min(_WALK_TICKS, self.deep_ticks)
         self.search.solver.start(mode, best)
         return name
 
@@ -324,14 +326,27 @@ class PerfectKernel:
         ended = self.search.solver.run(self.mode, self.best, counters, self.found)
         if not self.aside or ended or counters[TICKS] < self.look_ticks or counters[STOPPED]:
             return ended
-        value = self.incumbent()[0]
-        if value is not None and value <= (1 + _WIDE_GAP) * self.bound():
+        value, outside = self.incumbent(), self.search.outside(self.objective, counters)
+        deep = counters[TICKS] >= self.deep_ticks
+        wide = _WIDE_GAP if deep or self.deep_ticks == _MANY_TICKS else _HUGE_GAP
+        near = value is not None and value <= (1 + wide) * self.bound()
+        # Groups are left out by what is found before them, so what has begun goes on to its end.
+        if near and not (deep and outside.begun and not outside.ended):
             # Another mapping would save little.
-            self.look_ticks = 2 * int(counters[TICKS])
-        else:
+            later = 2 * int(counters[TICKS])
+            self.look_ticks = later if deep else min(later, self.deep_ticks)
+        elif outside.walks or (deep and not outside.ended):
+            outside.step()
+            self.search.improve(self.best, self.objective, self.found)
+            if not deep:
+                self.look_ticks = int(counters[TICKS]) + _WALK_TICKS if outside.walks else self.deep_ticks
+            return False
+        elif deep:
             self.aside = False
-            self.search.improve(self.best, counters, self.objective, self.found)
-        self._begin_groups()
+        if deep:
+            self._begin_groups()
+            if self.search.solver.enlarge():
+                self.search.solver.start(self.mode, self.best)
         return ended
 
     def _begin_groups(self) -> None:
@@ -339,22 +354,25 @@ class PerfectKernel:
         solver = self.search.solver
         if self.grouped or self.task.objective != ("energy",) or not solver.whole:
             return
-        if not 0.0 < self.best[BEST_PJ] < np.inf:  # where all costs nothing, all ties are compared
+        if not 0.0 < self.best[0]["energy_pj"] < np.inf:  # where all costs nothing, all ties are compared
             return
         self.grouped = True
         spec = self.search.spec
         wired = bool(is_wired(spec) or takes_energy(spec) or spec[:, LEAK_PJ].any())
         groups = groups_of(solver.case, solver.parts, wired=wired or bool(self.task.space.arch.spreading))
         if groups is not None:
-            self.regrouping = regrouped(groups, float(self.best[BEST_PJ]))
+            self.regrouping = regrouped(groups, float(self.best[0]["energy_pj"]))
 
-    def _regroup(self, regrouping: Iterator[int | Parts]) -> None:
+    def _regroup(self, regrouping: Iterator[int | float | Parts]) -> None:
         """Bound groups until it is time for a pause; after the last the search begins anew with what is left."""
         counters = self.counters
         while counters[TICKS] < counters[PAUSE] and not self.search.watch.asked():
             found = next(regrouping, None)
             if isinstance(found, int):
                 counters[TICKS] += found
+                continue
+            if isinstance(found, float):
+                self.grouped_pj = found
                 continue
             self.regrouping = None
             if found is not None:
@@ -367,14 +385,14 @@ class PerfectKernel:
         if not len(self.search.candidates.ids):
             return 0.0
         bounds_pj, steps = self.search.solver.open_bounds()
+        bounds_pj = np.maximum(bounds_pj, self.grouped_pj)
         values = bounds_pj**self.objective.energy_power * steps**self.objective.delay_power
         return float(values.min(initial=np.inf))
 
-    def incumbent(self) -> tuple[float | None, str]:
+    def incumbent(self) -> float | None:
         """Return the value of the best mapping of this pass."""
-        have = self.best[BEST_PJ] < np.inf
-        value = self.objective.of(self.best[BEST_PJ], self.best[BEST_CYCLES]) if have else None
-        return value, self.objective.unit
+        have = self.best[0]["energy_pj"] < np.inf
+        return self.objective.of(self.best[0]["energy_pj"], self.best[0]["cycles"]) if have else None
 
     def left(self) -> tuple[int, int]:
         """Return the parts that wait or are searched, and all."""
@@ -384,13 +402,14 @@ class PerfectKernel:
     def local_search(self, stopped: str, lower: float) -> None:
         """Look outside the tree where there is no mapping yet, or one far above the bound."""
         have = self.mapping()
-        value = np.inf if have is None else self.objective.of(self.best[BEST_PJ], self.best[BEST_CYCLES])
+        value = np.inf if have is None else self.objective.of(self.best[0]["energy_pj"], self.best[0]["cycles"])
         if have is None or value > (1 + _WIDE_GAP) * min(value, lower):
             hurried = stopped in (INTERRUPT, SECONDS)
             end = time.monotonic() + _HURRIED_SECONDS if hurried else np.inf
-            solved = 0 if hurried else MOST_SOLVED
-            self.search.look_aside(self.objective, self.counters, lambda: time.monotonic() >= end, solved)
-            other = self.search.incumbent
+            outside = self.search.outside(self.objective, self.counters)
+            while (outside.walks or not (hurried or outside.ended)) and not (outside.best and time.monotonic() >= end):
+                outside.step()
+            other = outside.best
             self.before = other.mapping if other is not None and other.value < value else have
             self.found = self.search.new_found()
 
@@ -401,14 +420,10 @@ class PerfectKernel:
         outside = self.search.incumbent if self.mode in (ENERGY, PRODUCT) else None
         return self.before if outside is None or self.before is not None else outside.mapping
 
-    def proof(self, stopped: str) -> str:
-        """Return what proves the optimum."""
-        proven = "exhaustive branch and bound: every part left out has a lower bound no better than this"
-        return stopped_proof(stopped) if stopped else proven
-
     def no_mapping(self) -> str:
         """Name the level without room."""
-        return _no_tile(self.search)
+        most = self.task.most_cycles
+        return _no_tile(self.search) if most is None else f"no mapping takes at most {most:,} cycles"
 
     def profile(self) -> tuple[int, dict[str, float], dict[str, dict[str, int]]]:
         """Return tables, their seconds and counts by level."""
@@ -423,23 +438,22 @@ def search_mapspace(
     semantics: str = "timeloop-3.0.3",
     budget: int | None = None,
     watch: Watch | None = None,
+    most_cycles: int | None = None,
 ) -> SearchResult:
     """Return the optimum of a mapspace with its certificate, or what was found when it had to stop; see `Task`."""
-    if space.rounded:
-        return search_rounded(space, costs, objective=objective, semantics=semantics, budget=budget, watch=watch)
-    task = Task(space, costs, objective, semantics, budget, watch or Watch())
-    return search(PerfectKernel, Use.PERFECT, task)
+    kernel = RoundedKernel if space.rounded else PerfectKernel
+    return search(kernel, Task(space, costs, objective, semantics, budget, watch or Watch(), most_cycles))
 
 
-def _ties(mode: int, best: Floats, several: bool) -> Floats:
+def _ties(mode: int, best: Records, several: bool) -> Records:
     """Return the incumbent of the last pass: among all that tie with the optimum the fewest cycles, then the first."""
-    final = new_best(delay_power=best[DELAY_POWER])
+    final = new_best(delay_power=best[0]["delay_power"], most_cycles=best[0]["most_cycles"])
     if mode == PRODUCT:
-        final[LIMIT_PRODUCT] = best[BEST_PRODUCT] * (1 + TIE)
+        final[0]["limit_product"] = best[0]["product"] * (1 + TIE)
     else:
-        final[LIMIT_PJ] = best[BEST_PJ] * (1 + TIE)
+        final[0]["limit_pj"] = best[0]["energy_pj"] * (1 + TIE)
     if mode == DELAY or several:
-        final[BEST_CYCLES] = best[BEST_CYCLES] + 0.5
+        final[0]["cycles"] = best[0]["cycles"] + 0.5
     return final
 
 

@@ -1,8 +1,18 @@
-"""Orders of a level's loops, and the heaps that children and parts wait in."""
+"""Orders of a level's loops, the heaps that children and parts wait in, and what uses up a budget."""
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Floats, Ints
-from jouleloop.optimum.arrays import KIND, RANK
+from jouleloop.model.arrays import Floats, Ints, Records
+from jouleloop.optimum.arrays import (
+    BUDGET,
+    BY_EVALUATIONS,
+    BY_NODES,
+    NODE_LIMIT,
+    NODES,
+    RANK,
+    RUNNING,
+    STOPPED,
+    VISITED,
+)
 
 
 @njit
@@ -26,10 +36,10 @@ def ascends(order: Ints, start: int, stop: int) -> bool:
 
 
 @njit
-def run_length(axis: Ints, moving: Ints, most: int) -> int:
+def run_length(axis: Records, moving: Ints, most: int) -> int:
     """How many of the first loops are of one kind, up to ``most``; none where the first is of no kind."""
     n = 0
-    while n < most and axis[moving[0], KIND] >= 0 and axis[moving[n], KIND] == axis[moving[0], KIND]:
+    while n < most and axis[moving[0]].kind >= 0 and axis[moving[n]].kind == axis[moving[0]].kind:
         n += 1
     return n
 
@@ -91,6 +101,16 @@ def push(heap: Ints, first: int, size: int, keys: Floats, item: int) -> None:
         heap[first + at] = other
         at = above
     heap[first + at] = item
+
+
+@njit
+def used_up(counters: Ints) -> bool:
+    """Whether a search has to stop: it did before, or its evaluations or nodes are used up."""
+    if counters[VISITED] >= counters[BUDGET]:
+        counters[STOPPED] = BY_EVALUATIONS
+    elif counters[NODES] >= counters[NODE_LIMIT]:
+        counters[STOPPED] = BY_NODES
+    return bool(counters[STOPPED] != RUNNING)
 
 
 @njit

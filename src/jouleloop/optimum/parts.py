@@ -12,27 +12,26 @@ import numpy as np
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.jit import njit
-from jouleloop.model.arrays import LEAK_PJ, Bools, Floats, Ints
+from jouleloop.model.arrays import LEAK_PJ, Bools, Floats, Ints, LayerArrays, Records
+from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import (
-    BYPASSED_PJ,
     CANONICAL,
     COUNT_PARTS,
     CURRENT,
     DELAY,
-    DELAY_POWER,
-    FILLED_PJ,
     KEPT,
+    MOVED,
     NOT_KEPT,
     PART_BOUND,
     PART_KEY,
     PART_VALUES,
     PASS,
+    PLAIN,
     PRODUCT,
-    REST,
     RUN,
-    SHARERS,
     SKETCHED,
     SPREAD,
+    STANDING,
     TABLED,
     Case,
     Parts,
@@ -51,15 +50,13 @@ MOST_PARTS = 12_000_000
 _MOST_BITS = 62
 
 
-def new_parts(candidates: Candidates, columns: Sequence[Bools], bounds: Ints, charge: Floats) -> Parts:
+def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArrays, charge: Records) -> Parts:
     """Return the parts of a search, none so far.
 
     Parameters
     ----------
     columns
         See `MapSpace.columns`.
-    bounds
-        Of the layer.
     charge
         See `jouleloop.optimum.charges.find_charges`.
 
@@ -93,12 +90,13 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], bounds: Ints, ch
     return Parts(
         row,
         ids,
-        np.prod(bounds.astype(float)) / used,
+        np.prod(layer.bounds.astype(float)) / used,
         np.full((count, RUN), -1, np.int64),
         bits,
         numbers,
         np.array([len(column) for column in columns], np.int64),
         charge,
+        np.array([box_words(coef, layer.bounds) for coef in layer.coef], np.float64),
         np.empty(room, np.int64),
         np.empty(room, np.int64),
         np.zeros((room, spaces), np.int16),
@@ -136,15 +134,16 @@ def _open(case: Case, parts: Parts, u: int) -> float:
             factors[level, d] = parts.row[level, parts.ids[u, level], d]
             rest //= factors[level, d]
             macs *= factors[level, d]
-        case.grid.axis[d, REST] = rest
+        case.grid.axis[d].rest = rest
     open_unrolling(case.target.layer, case.unrolled)
     charge, edge = parts.charge, case.unrolled.edge
-    for level in range(charge.shape[1] - 1):
+    for level in range(charge.shape[1]):
         n, instances = parts.ids[u, level], case.unrolled.instances[level]
         for v in range(charge.shape[0]):
-            for place in range(FILLED_PJ, SHARERS):
-                edge[level, v, place] = charge[v, 1 + level, n, place - FILLED_PJ] * instances
-            edge[level, v, SHARERS] = charge[v, 1 + level, n, SHARERS - FILLED_PJ]
+            for kind in (PLAIN, MOVED, STANDING):
+                edge[level, v].filled_pj[kind] = charge[v, level, n].filled_pj[kind] * instances
+                edge[level, v].bypassed_pj[kind] = charge[v, level, n].bypassed_pj[kind] * instances
+            edge[level, v].sharers = charge[v, level, n].sharers
     return float(macs)
 
 
@@ -175,22 +174,10 @@ def open_part(case: Case, path: Path, parts: Parts, part: int) -> float:
     for level in range(levels):
         for v in range(spaces):
             case.keep[level, v] = is_kept(parts.choice[part], parts.bits[level, v])
-    top = levels - 1
-    path.certain_pj[top] = (
-        macs * case.target.compute_pj
-        + _leaked_pj(case, parts.steps[u])
-        + prepare(
-            case.target.layer,
-            case.target.spec,
-            case.target.elided,
-            case.keep,
-            case.grid.axis,
-            parts.steps[u],
-            case.unrolled,
-            path.traffic[top],
-        )
-    )
-    return float(path.certain_pj[top])
+    steps, top = parts.steps[u], levels - 1
+    certain_pj = macs * case.target.compute_pj + _leaked_pj(case, steps) + prepare(case, steps, path.traffic[top])
+    path.certain_pj[top] = certain_pj
+    return float(certain_pj)
 
 
 @njit
@@ -198,36 +185,10 @@ def _sketch(case: Case, parts: Parts, u: int) -> float:
     """Bound all columns of all data spaces under an unrolling, and sort them; return what the operations cost [pJ]."""
     parts.stand[TABLED] = -1
     macs = _open(case, parts, u)
-    levels, spaces = case.keep.shape
-    for v in range(spaces):
+    for v in range(case.keep.shape[1]):
         parts.pair_pj[:] = -1.0
         for c in range(parts.column_counts[v]):
-            total_pj = 0.0
-            child = -1
-            for level in range(levels):
-                if not is_kept(parts.columns[v, c], parts.bits[level, v]):
-                    continue
-                if parts.pair_pj[child + 1, level] < 0.0:
-                    words, sent_pj = connect(
-                        case.target.layer,
-                        case.target.spec,
-                        case.target.elided,
-                        case.grid.axis,
-                        parts.steps[u],
-                        case.unrolled,
-                        child,
-                        level,
-                        v,
-                    )
-                    parts.pair_pj[child + 1, level] = 0.0
-                    if child < 0:
-                        parts.pair_pj[0, level] = crossing_pj(case.unrolled.rate, -1, v, words, 0.0, sent_pj)
-                    for k in range(max(child, 0), level):
-                        charged = case.unrolled.edge[k + 1, v, BYPASSED_PJ] > 0.0
-                        if k == child or charged or fills_passed(case.target.layer, case.target.spec, v, k):
-                            parts.pair_pj[child + 1, level] += compulsory_pj(case, k, v)
-                total_pj += parts.pair_pj[child + 1, level]
-                child = level
+            total_pj = _column_pj(case, parts, u, v, parts.columns[v, c])
             parts.column_pj[v, c] = total_pj
             at = c
             while at > 0 and parts.column_pj[v, parts.order[v, at - 1]] > total_pj:
@@ -235,6 +196,32 @@ def _sketch(case: Case, parts: Parts, u: int) -> float:
                 at -= 1
             parts.order[v, at] = c
     return macs * case.target.compute_pj + _leaked_pj(case, parts.steps[u])
+
+
+@njit
+def _column_pj(case: Case, parts: Parts, u: int, v: int, column: int) -> float:
+    """Energy [pJ] of a data space under an unrolling, at least, where a column says which levels keep it."""
+    total_pj = 0.0
+    child = -1
+    for level in range(case.keep.shape[0]):
+        if is_kept(column, parts.bits[level, v]):
+            if parts.pair_pj[child + 1, level] < 0.0:
+                parts.pair_pj[child + 1, level] = _pair_pj(case, parts.steps[u], v, child, level)
+            total_pj += parts.pair_pj[child + 1, level]
+            child = level
+    return total_pj
+
+
+@njit
+def _pair_pj(case: Case, steps: float, v: int, child: int, level: int) -> float:
+    """Energy [pJ] of a data space between two levels that keep it, at least, nothing in between keeping it."""
+    words, sent_pj = connect(case, steps, child, level, v)
+    total_pj = crossing_pj(case.unrolled.rate, -1, v, words, 0.0, sent_pj) if child < 0 else 0.0
+    for k in range(max(child, 0), level):
+        charged = case.unrolled.edge[k + 1, v].bypassed_pj[PLAIN] > 0.0
+        if k == child or charged or fills_passed(case.target.layer, case.target.spec, v, k):
+            total_pj += compulsory_pj(case, k, v)
+    return total_pj
 
 
 @njit
@@ -310,7 +297,7 @@ def key_of(mode: int, bound_pj: float, steps: float, power: float) -> float:
     return bound_pj * steps**power if mode == PRODUCT else bound_pj
 
 
-def sorted_parts(mode: int, best: Floats, parts: Parts) -> Ints:
+def sorted_parts(mode: int, best: Records, parts: Parts) -> Ints:
     """Write what all parts are sorted by in a mode; return those that a tile may fit in, sorted."""
     count = int(parts.stand[COUNT_PARTS])
     bound_pj, unrolling = parts.value[:count, PART_BOUND], parts.unrolling[:count]
@@ -321,7 +308,7 @@ def sorted_parts(mode: int, best: Floats, parts: Parts) -> Ints:
     elif mode == DELAY:
         keys[:] = steps
     else:
-        keys[:] = bound_pj * steps ** best[DELAY_POWER] if mode == PRODUCT else bound_pj
+        keys[:] = bound_pj * steps ** best[0]["delay_power"] if mode == PRODUCT else bound_pj
     order = np.argsort(keys, kind="stable")
     found: Ints = order[np.isfinite(bound_pj[order])]
     return found

@@ -8,46 +8,23 @@ from jouleloop.model.arrays import (
     DIM,
     LEAST_SCALE,
     READ_BANDWIDTH,
-    RESTING,
     SHARED_BANDWIDTH,
     STEP,
     TEMPORAL,
     WRITE_BANDWIDTH,
     Floats,
     Ints,
+    Records,
 )
 from jouleloop.model.kernel import box_words
-from jouleloop.optimum.arrays import (
-    ASKED,
-    ASKED_LEVEL,
-    ASKED_POINT,
-    BEYOND,
-    COUNT,
-    DISTINCT,
-    KIND,
-    KNOWN,
-    LINKED,
-    LOOPS,
-    MOVED,
-    PARENT,
-    PARTITIONED,
-    PLAIN,
-    POINT,
-    RADIX,
-    REACH,
-    SHARERS,
-    STANDING,
-    VALUE,
-    WHOLE,
-    Case,
-    Path,
-)
+from jouleloop.optimum.arrays import Case, Path
 from jouleloop.optimum.bounds import admits
 from jouleloop.optimum.costs import crossing_pj, network_pj
 from jouleloop.optimum.lattice import digit, digit_of, index_of
 from jouleloop.optimum.words import (
     asked_words,
     boxes_of,
+    clear_words,
     count_steps,
     filled_words,
     find_reach,
@@ -58,19 +35,19 @@ from jouleloop.optimum.words import (
 
 
 @njit
-def read_tile(axis: Ints, point: int, index: Ints, target: Ints) -> bool:
+def read_tile(axis: Records, point: int, index: Ints, target: Ints) -> bool:
     """Write the divisor indices of a lattice point; return whether none is beyond those of the tile ``index``."""
     for d in range(index.shape[0] - 1, -1, -1):
-        target[d] = point // axis[d, RADIX]
+        target[d] = point // axis[d].radix
         if target[d] > index[d]:
             return False
-        point -= target[d] * axis[d, RADIX]
+        point -= target[d] * axis[d].radix
     return True
 
 
 @njit
 def next_cut(
-    axis: Ints, divisor: Ints, slots: Ints, level: int, index: Ints, target: Ints, moving: Ints
+    axis: Records, divisor: Records, slots: Ints, level: int, index: Ints, target: Ints, moving: Ints
 ) -> tuple[int, int]:
     """Read the cut that ``target`` stands for: the point of the tile inside (-1: not admitted), and how many loops.
 
@@ -79,12 +56,12 @@ def next_cut(
     point = 0
     n = 0
     for d in range(index.shape[0]):
-        whole = divisor[d, index[d], VALUE]
-        part = divisor[d, target[d], VALUE]
+        whole = divisor[d, index[d]].value
+        part = divisor[d, target[d]].value
         factor = whole // part
         if factor * part != whole or not admits(slots, level, d, factor):
             return -1, 0
-        point += target[d] * axis[d, RADIX]
+        point += target[d] * axis[d].radix
         if factor > 1:
             moving[n] = d
             n += 1
@@ -99,13 +76,13 @@ def place_loops(case: Case, path: Path, level: int, inner_point: int, moving: In
     """
     axis = case.grid.axis
     divisor = case.grid.divisor
-    loops = path.node[level, LOOPS]
-    point = path.node[level, POINT]
+    loops = path.node[level].loops
+    point = path.node[level].point
     path.nest.counts[level, TEMPORAL] = n
     for a in range(n):
         d = moving[a]
-        part = divisor[d, digit(axis, inner_point, d), VALUE]
-        bound = divisor[d, digit(axis, point, d), VALUE] // part
+        part = divisor[d, digit(axis, inner_point, d)].value
+        bound = divisor[d, digit(axis, point, d)].value // part
         at = loops + n - 1 - a
         path.loops[at, DIM] = d
         path.loops[at, BOUND] = bound
@@ -122,13 +99,13 @@ def _run_start(case: Case, path: Path, total: int, kind: int, d: int, now: int) 
     """Divisor index where the trailing run of a kind started along a dimension, ``now`` being the index of the tile."""
     axis = case.grid.axis
     divisor = case.grid.divisor
-    value = divisor[d, now, VALUE]
+    value = divisor[d, now].value
     k = total - 1
-    while k >= 0 and axis[path.loops[k, DIM], KIND] == kind:
+    while k >= 0 and axis[path.loops[k, DIM]].kind == kind:
         if path.loops[k, DIM] == d:
             value *= path.loops[k, BOUND]
         k -= 1
-    return int(index_of(divisor[d], axis[d, COUNT], value))
+    return int(index_of(divisor[d], axis[d].count, value))
 
 
 @njit
@@ -141,13 +118,13 @@ def state_of(case: Case, path: Path, level: int, inner_point: int, total: int) -
     axis = grid.axis
     if total == 0:
         return 0
-    kind = axis[path.loops[total - 1, DIM], KIND]
+    kind = axis[path.loops[total - 1, DIM]].kind
     top = grid.state.shape[0] - 1
     state = 0
     for d in range(axis.shape[0]):
         now = digit(axis, inner_point, d)
         start = now
-        started = kind >= 0 and axis[d, KIND] == kind and axis[d, WHOLE] == 0 and level < top
+        started = kind >= 0 and axis[d].kind == kind and not axis[d].whole and level < top
         if started:
             start = _run_start(case, path, total, kind, d, now)
         place = digit_of(grid.sole[level], grid.pair_of, d, started, start, now)
@@ -159,26 +136,26 @@ def state_of(case: Case, path: Path, level: int, inner_point: int, total: int) -
 
 @njit
 def enter_pj(
-    case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, n: int, innermost: int, run: int
+    case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, innermost: int, run: int
 ) -> float:
     """Least energy [pJ] below a cut of the tile ``index`` over all orders of its loops with this one innermost.
 
-    If ``run`` is no less than 0, over those alone of which so many of the first loops of ``moving`` are the run that
-    ends in the innermost, and another loop of the cut lies outside it.
+    ``moving`` holds the dimensions of those loops. If ``run`` is no less than 0, over those orders alone of which so
+    many of the first of them are the run that ends in the innermost, and another loop of the cut lies outside it.
     """
     grid = case.grid
     axis = grid.axis
-    loops = path.node[level, LOOPS]
-    kind = axis[innermost, KIND]
-    alone = kind >= 0 and loops > 0 and axis[path.loops[loops - 1, DIM], KIND] == kind
-    for b in range(n):
-        if axis[moving[b], KIND] != kind:
+    loops = path.node[level].loops
+    kind = axis[innermost].kind
+    alone = kind >= 0 and loops > 0 and axis[path.loops[loops - 1, DIM]].kind == kind
+    for d in moving:
+        if axis[d].kind != kind:
             alone = False
     top = grid.state.shape[0] - 1
     state = 0
     for d in range(axis.shape[0]):
         start = index[d]
-        started = kind >= 0 and axis[d, KIND] == kind and axis[d, WHOLE] == 0 and level < top
+        started = kind >= 0 and axis[d].kind == kind and not axis[d].whole and level < top
         if started and run >= 0:
             start = target[d]
             for a in range(run):
@@ -194,19 +171,19 @@ def enter_pj(
 
 
 @njit
-def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, n: int) -> float:
-    """Least energy [pJ] below a cut of the tile over all orders of its loops, from the tables alone."""
-    loops = path.node[level, LOOPS]
-    if n == 0:
+def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints) -> float:
+    """Least energy [pJ] below a cut of the tile over all orders of its loops (`enter_pj`), from the tables alone."""
+    loops = path.node[level].loops
+    if len(moving) == 0:
         if loops == 0:
             return float(case.tables.ahead[level, 0])
-        state = state_of(case, path, level, path.node[level, POINT], loops)
+        state = state_of(case, path, level, path.node[level].point, loops)
         if state < 0:
             return np.inf
         return float(case.tables.enter[case.grid.base[level, path.loops[loops - 1, DIM]] + state])
     least_pj = np.inf
-    for a in range(n):
-        least_pj = min(least_pj, enter_pj(case, path, level, index, target, moving, n, moving[a], -1))
+    for innermost in moving:
+        least_pj = min(least_pj, enter_pj(case, path, level, index, target, moving, innermost, -1))
     return least_pj
 
 
@@ -214,7 +191,7 @@ def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, m
 def extents(case: Case, level: int, point: int, extent: Ints) -> None:
     """Write the indices of the tile that a cut leaves to the level inside, unrolled ones included."""
     for d in range(extent.shape[0]):
-        value = case.grid.divisor[d, digit(case.grid.axis, point, d), VALUE]
+        value = case.grid.divisor[d, digit(case.grid.axis, point, d)].value
         extent[d] = value * case.unrolled.inside[level - 1, d]
 
 
@@ -227,72 +204,71 @@ def cross(case: Case, path: Path, level: int, total: int, extent: Ints) -> float
     child = level - 1
     unrolled, mesh = case.unrolled, case.mesh
     traffic = path.traffic[child]
-    words, factors = path.words, unrolled.factors[level]
-    reach, at, move = path.rank[:REACH], path.rank[REACH], path.rank[REACH + 1]
+    words, factors = path.words[0], unrolled.factors[level]
+    reach = path.reach
     total_pj = 0.0
     for k in range(traffic.shape[0]):
-        traffic[k, 0] = path.traffic[level, k, 0]
-        traffic[k, 1] = path.traffic[level, k, 1]
+        traffic[k].read = path.traffic[level, k].read
+        traffic[k].written = path.traffic[level, k].written
     for v in range(case.keep.shape[1]):
-        up = int(unrolled.edge[child, v, PARENT])
+        up = unrolled.edge[child, v].parent
         if up < 0:
             continue
         edge = unrolled.edge[child, v]
-        place, known, distinct = 0, False, edge[DISTINCT]
+        shape, distinct = -1, edge.distinct
         coef = case.target.layer.coef[v]
         if path.shares[v] == 0:
-            words[:] = 0.0
-            words[PLAIN] = words_of_plain_ranks(coef, float(box_words(coef, extent)), path.loops, total)
+            clear_words(words)
+            words.plain = words_of_plain_ranks(coef, float(box_words(coef, extent)), path.loops, total)
         else:
             side, unit = unrolled.side[v], mesh.unit[level, v]
-            distinct = boxes_of(coef, extent, factors, case.grid.axis) * edge[BEYOND]
-            if find_reach(coef, side, extent, factors, reach) > 1 and mesh.ask[ASKED] == 1:
-                place, known = shape_of(coef, side, extent, factors, reach, unit)
-                known = known and mesh.fan[level, v, place, KNOWN] == 1
-            resting, served = case.target.layer.reuse[child, v, RESTING], mesh.served[level, v, place]
-            count_steps(coef, extent, reach, path.loops, total, resting, at, move, known, served, words)
+            distinct = boxes_of(coef, extent, factors, case.grid.axis) * edge.beyond
+            if find_reach(coef, side, extent, factors, reach) > 1 and mesh.ask[0].asked:
+                place, stands = shape_of(coef, side, extent, factors, reach, unit)
+                shape = place if stands and mesh.fan[level, v, place].known else -1
+            count_steps(case, path, level, v, extent, total, shape)
             settle(words, edge)
-        fan = mesh.fan[level, v, place]
-        asked = asked_words(words, edge, distinct, known, fan)
+        fan = mesh.fan[level, v, shape]
+        asked = asked_words(words, edge, distinct, shape >= 0, fan)
         filled = filled_words(words, edge, fan)
         sent_pj = network_pj(
-            unrolled.rate, child, v, words[PLAIN] - words[LINKED], words[MOVED] + words[LINKED], words[STANDING]
+            unrolled.rate, child, v, words.plain - words.linked, words.moved + words.linked, words.standing
         )
         total_pj += crossing_pj(unrolled.rate, child, v, asked, filled, sent_pj)
         if not case.keep[child, v]:
             continue
-        up_share, share = 1.0 / unrolled.edge[up + 1, v, SHARERS], 1.0 / unrolled.edge[level, v, SHARERS]
+        up_share, share = 1.0 / unrolled.edge[up + 1, v].sharers, 1.0 / unrolled.edge[level, v].sharers
         if case.target.layer.read_write[v]:
-            traffic[up, 1] += asked * up_share
-            traffic[up, 0] += max(0.0, asked - unrolled.edge[up, v, PARTITIONED]) * up_share
-            traffic[child, 1] += max(0.0, filled - (edge[PARTITIONED] if case.target.elided else 0.0)) * share
+            traffic[up].written += asked * up_share
+            traffic[up].read += max(0.0, asked - unrolled.edge[up, v].partitioned) * up_share
+            traffic[child].written += max(0.0, filled - (edge.partitioned if case.target.elided else 0.0)) * share
         else:
-            traffic[up, 0] += asked * up_share
-            traffic[child, 1] += filled * share
+            traffic[up].read += asked * up_share
+            traffic[child].written += filled * share
     return total_pj
 
 
 @njit
 def asks(case: Case, path: Path, level: int, point: int, extent: Ints) -> bool:
     """Whether neighbours are asked for and not looked at yet where tiles of these extents stand; notes where."""
-    mesh, unrolled, reach, factors = case.mesh, case.unrolled, path.rank[:REACH], case.unrolled.factors[level]
+    mesh, unrolled, reach, factors = case.mesh, case.unrolled, path.reach, case.unrolled.factors[level]
     for v in range(case.keep.shape[1]):
-        if mesh.ask[ASKED] == 1 and case.keep[level - 1, v] and path.shares[v] == 1:
+        if mesh.ask[0].asked and case.keep[level - 1, v] and path.shares[v] == 1:
             coef, side = case.target.layer.coef[v], unrolled.side[v]
             distances = find_reach(coef, side, extent, factors, reach)
             unit = mesh.unit[level, v]
             if distances > 1 and not shape_of(coef, side, extent, factors, reach, unit)[1]:
-                mesh.ask[ASKED_LEVEL], mesh.ask[ASKED_POINT] = level, point
+                mesh.ask[0].level, mesh.ask[0].point = level, point
                 return True
     return False
 
 
 @njit
-def least_cycles(spec: Floats, traffic: Floats, steps: float) -> float:
+def least_cycles(spec: Floats, traffic: Records, steps: float) -> float:
     """Cycles at least, from the words that are certain; a hair less, since the model rounds differently."""
     cycles = steps
     for k in range(spec.shape[0]):
-        read, written = traffic[k, 0] * spec[k, LEAST_SCALE], traffic[k, 1] * spec[k, LEAST_SCALE]
+        read, written = traffic[k].read * spec[k, LEAST_SCALE], traffic[k].written * spec[k, LEAST_SCALE]
         cycles = max(cycles, read / spec[k, READ_BANDWIDTH])
         cycles = max(cycles, written / spec[k, WRITE_BANDWIDTH])
         cycles = max(cycles, (read + written) / spec[k, SHARED_BANDWIDTH])

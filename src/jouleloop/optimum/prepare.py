@@ -1,11 +1,11 @@
 """What one unrolling fixes before any temporal loop is chosen: instances, reuse across meshes, constant energy.
 
-`docs/search.md` states the lemmas used here: *distinct boxes*, *ends of chains*, *bypass*, *fills*, *partitions*.
+This is step 1 of `docs/search.md`.
+`docs/proof.md` states the lemmas used here: *distinct boxes*, *ends of chains*, *bypass*, *fills*, *partitions*.
 """
 
 import numpy as np
 
-from jouleloop.errors import Fault, InputError
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     BLOCK_WORDS,
@@ -16,48 +16,21 @@ from jouleloop.model.arrays import (
     SPREADING,
     UPDATE_PJ,
     WRITE_PJ,
-    Bools,
     Floats,
     Ints,
     LayerArrays,
+    Records,
 )
 from jouleloop.model.kernel import box_words
-from jouleloop.optimum.arrays import (
-    ASK_BLOCK,
-    BEYOND,
-    BYPASSED_PJ,
-    COINCIDE,
-    DISTINCT,
-    DISTINCT_LINKED,
-    FILL_BLOCK,
-    FILL_LINKED,
-    FILL_PJ,
-    FILL_STANDING,
-    FILLED_PJ,
-    HALO,
-    IDLE,
-    NET_PJ,
-    PARENT,
-    PARTITIONED,
-    PASS_BLOCK,
-    PASS_FIRST,
-    PASS_NEXT,
-    PASS_PJ,
-    PASS_SHARE,
-    RATE,
-    REST,
-    SHARERS,
-    SIDE,
-    Unrolled,
-)
-from jouleloop.optimum.costs import crossing_pj, fill_rate, network_pj
+from jouleloop.optimum.arrays import HALO, IDLE, MOVED, PLAIN, SIDE, STANDING, Case, Unrolled
+from jouleloop.optimum.costs import clear_rate, crossing_pj, fill_rate, network_pj
 from jouleloop.optimum.words import offsets_of
 
 
 def find_sides(coef: Ints, bounds: Ints) -> Ints:
     """Return `Unrolled.side`: which dimensions leave a data space in place, and which share a rank with another.
 
-    Raises `InputError` where a dimension moves two ranks of one data space: no lemma of the search covers that.
+    No dimension moves two ranks of a data space.
 
     Parameters
     ----------
@@ -66,8 +39,6 @@ def find_sides(coef: Ints, bounds: Ints) -> Ints:
     """
     moves = coef != 0
     is_open = moves & (bounds > 1)
-    if (is_open.sum(axis=1) > 1).any():
-        raise InputError(Fault("a dimension moves two ranks of one data space; no bound of the search covers that"))
     side = np.zeros((*coef.shape[::2], SIDE), np.int64)
     side[:, :, IDLE] = ~moves.any(axis=1)
     side[:, :, HALO] = -1
@@ -77,7 +48,7 @@ def find_sides(coef: Ints, bounds: Ints) -> Ints:
 
 
 @njit
-def _spread(coef: Ints, side: Ints, inside: Ints, factors: Ints, rests: Ints) -> tuple[float, float, float]:
+def _spread(coef: Ints, side: Ints, inside: Ints, factors: Ints, rests: Records) -> tuple[float, float, float]:
     """Distinct boxes among the instances of one fan-out; of those, what moving links cannot serve; and their share.
 
     All at least, whatever the tiles. The instances at the far end of a shared rank have no neighbour there.
@@ -112,18 +83,14 @@ def _coincide(side: Ints, factors: Ints, first: int, last: int) -> bool:
 
     What is unrolled up to level ``last`` may be unrolled at ``first``, but for dimensions that share a rank.
     """
+    found = False
     for d in range(side.shape[0]):
-        if side[d, HALO] >= 0:
-            if factors[first, d] == 1:
-                continue
-            for e in range(side.shape[0]):
-                if e != d and side[e, HALO] == side[d, HALO] and factors[first, e] > 1:
-                    return True
-        elif side[d, IDLE] == 1:
-            for level in range(first, last + 1):
-                if factors[level, d] > 1:
-                    return True
-    return False
+        for level in range(first, last + 1):
+            found = found or (side[d, IDLE] == 1 and factors[level, d] > 1)
+        for e in range(d):
+            shared = side[d, HALO] >= 0 and side[e, HALO] == side[d, HALO]
+            found = found or (shared and factors[first, d] > 1 and factors[first, e] > 1)
+    return found
 
 
 @njit
@@ -164,47 +131,37 @@ def open_unrolling(layer: LayerArrays, unrolled: Unrolled) -> None:
 
 
 @njit
-def connect(
-    layer: LayerArrays,
-    spec: Floats,
-    elided: bool,
-    rests: Ints,
-    steps: float,
-    unrolled: Unrolled,
-    child: int,
-    level: int,
-    v: int,
-) -> tuple[float, float]:
+def connect(case: Case, steps: float, child: int, level: int, v: int) -> tuple[float, float]:
     """Fill edge and rate between two levels that keep a data space, nothing in between keeping it.
 
-    So are those of levels in between whose networks charge, or that are filled with what passes through them.
+    So are those of levels in between whose networks charge, or that are filled with what passes through them. The
+    unrolling of the case is open, ``steps`` are its temporal iterations.
 
     Returns the words that the compute units (``child`` -1) ask for, at least, and what networks charge for them [pJ].
     """
-    fill_rate(unrolled.rate, spec, unrolled, v, layer.read_write[v], elided, child, level)
-    coef, edge, rate = layer.coef[v], unrolled.edge, unrolled.rate
+    target, unrolled = case.target, case.unrolled
+    fill_rate(target, unrolled, v, child, level)
+    edge, rate = unrolled.edge, unrolled.rate
     for inner in range(child, level):
         outer = level if inner == child else inner + 1
         if inner == child:
-            for kind in range(RATE - NET_PJ):
-                rate[child, v, NET_PJ + kind] = edge[child + 1, v, FILLED_PJ + kind]
-        elif edge[outer, v, BYPASSED_PJ] > 0.0 or fills_passed(layer, spec, v, inner):
+            for kind in (PLAIN, MOVED, STANDING):
+                rate[child, v].net_pj[kind] = edge[child + 1, v].filled_pj[kind]
+        elif edge[outer, v].bypassed_pj[PLAIN] > 0.0 or fills_passed(target.layer, target.spec, v, inner):
             # The network outside a level that keeps nothing charges for the tile that it would hold.
-            for place in range(RATE):
-                rate[inner, v, place] = 0.0
-            rate[inner, v, ASK_BLOCK] = rate[inner, v, FILL_BLOCK] = 1.0
-            for kind in range(RATE - NET_PJ):
-                rate[inner, v, NET_PJ + kind] = edge[outer, v, BYPASSED_PJ + kind]
+            clear_rate(rate[inner, v])
+            for kind in (PLAIN, MOVED, STANDING):
+                rate[inner, v].net_pj[kind] = edge[outer, v].bypassed_pj[kind]
         else:
             continue
         if inner >= 0:
-            edge[inner, v, PARENT] = outer
+            edge[inner, v].parent = outer
             # What passes through a level is sent by the level outside alone: no words over links are added.
-            apart = 0.0 if layer.reuse[inner, v, NO_COALESCE] else 1.0 / unrolled.instances[inner + 1]
-            _edge(coef, rests, unrolled, v, inner, outer, apart)
-    _pass_through(layer, spec, unrolled, v, child, level)
+            apart = 0.0 if target.layer.reuse[inner, v, NO_COALESCE] else 1.0 / unrolled.instances[inner + 1]
+            _edge(case, v, inner, outer, apart)
+    _pass_through(target.layer, target.spec, unrolled, v, child, level)
     if child < 0:
-        return _unit_words(coef, rests, steps, unrolled, v, level)
+        return _unit_words(case, steps, v, level)
     return 0.0, 0.0
 
 
@@ -236,7 +193,7 @@ def _pass_through(layer: LayerArrays, spec: Floats, unrolled: Unrolled, v: int, 
     instances share what they hold nothing is said.
     """
     rate = unrolled.rate
-    rate[child, v, PASS_FIRST] = 0.0
+    rate[child, v].pass_first = 0
     if _spreads(layer, v):
         return
     for k in range(level - 1, child, -1):
@@ -244,59 +201,52 @@ def _pass_through(layer: LayerArrays, spec: Floats, unrolled: Unrolled, v: int, 
             continue
         row = rate[k, v]
         sharing = min(unrolled.instances[k], spec[k, CLUSTERS])
-        row[PASS_FIRST] = 0.0
-        row[PASS_NEXT] = rate[child, v, PASS_FIRST]
-        row[PASS_SHARE] = _chain(layer.coef[v], unrolled, k + 1, level)
-        row[PASS_BLOCK] = row[FILL_BLOCK] = spec[k, BLOCK_WORDS]
-        row[PASS_PJ] = spec[k, READ_PJ] * sharing
-        row[FILL_PJ] = 0.0
+        row.pass_first = 0
+        row.pass_next = rate[child, v].pass_first
+        row.pass_share = _chain(layer.coef[v], unrolled, k + 1, level)
+        row.pass_block = row.fill_block = spec[k, BLOCK_WORDS]
+        row.pass_pj = spec[k, READ_PJ] * sharing
+        row.fill_pj = 0.0
         if layer.read_write[v]:
-            row[PASS_PJ] += (spec[k, UPDATE_PJ] + spec[k, WRITE_PJ]) * sharing
+            row.pass_pj += (spec[k, UPDATE_PJ] + spec[k, WRITE_PJ]) * sharing
         else:
-            row[FILL_PJ] = spec[k, WRITE_PJ] * sharing
-        rate[child, v, PASS_FIRST] = k + 1
+            row.fill_pj = spec[k, WRITE_PJ] * sharing
+        rate[child, v].pass_first = k + 1
 
 
 @njit
-def prepare(
-    layer: LayerArrays,
-    spec: Floats,
-    elided: bool,
-    keep: Bools,
-    rests: Ints,
-    steps: float,
-    unrolled: Unrolled,
-    traffic: Floats,
-) -> float:
-    """Fill what an unrolling fixes under a choice of what is kept, after `open_unrolling`.
+def prepare(case: Case, steps: float, traffic: Records) -> float:
+    """Fill what an unrolling fixes under the case's choice of what is kept, after `open_unrolling`.
 
     Returns the energy [pJ] of the accesses that the compute units make, at least.
 
     Parameters
     ----------
-    rests
-        What temporal loops must cover, by dimension: places `REST` of `Grid.axis`.
     steps
         Temporal iterations.
     traffic
-        Out, shape (levels, 2): words per instance that the compute units ask for, as a start for bandwidth bounds.
+        Out, by level: words per instance that the compute units ask for, as a start for bandwidth bounds.
     """
-    traffic[:] = 0.0
+    layer, unrolled = case.target.layer, case.unrolled
+    for level in range(traffic.shape[0]):
+        traffic[level].read = traffic[level].written = 0.0
     total_pj = 0.0
     for v in range(layer.coef.shape[0]):
         # Walk outward over kept levels; -1 stands for the compute units.
         child = -1
-        for level in range(keep.shape[0]):
-            unrolled.edge[level, v, PARENT] = -1.0
-            if not keep[level, v]:
+        for level in range(case.keep.shape[0]):
+            unrolled.edge[level, v].parent = -1
+            if not case.keep[level, v]:
                 continue
-            words, sent_pj = connect(layer, spec, elided, rests, steps, unrolled, child, level, v)
+            words, sent_pj = connect(case, steps, child, level, v)
             if child < 0:
                 total_pj += crossing_pj(unrolled.rate, -1, v, words, 0.0, sent_pj)
-                share = 1.0 / unrolled.edge[level + 1, v, SHARERS]
-                traffic[level, 1 if layer.read_write[v] else 0] += words * share
+                share = 1.0 / unrolled.edge[level + 1, v].sharers
                 if layer.read_write[v]:
-                    traffic[level, 0] += max(0.0, words - unrolled.edge[level, v, PARTITIONED]) * share
+                    traffic[level].written += words * share
+                    traffic[level].read += max(0.0, words - unrolled.edge[level, v].partitioned) * share
+                else:
+                    traffic[level].read += words * share
             child = level
     return total_pj
 
@@ -319,13 +269,14 @@ def _chain(coef: Ints, unrolled: Unrolled, first: int, last: int) -> float:
 
 
 @njit
-def _unit_words(coef: Ints, rests: Ints, steps: float, unrolled: Unrolled, v: int, level: int) -> tuple[float, float]:
+def _unit_words(case: Case, steps: float, v: int, level: int) -> tuple[float, float]:
     """Words that the compute units ask of one instance of the innermost level that keeps a data space, at least.
 
     And what networks charge for them [pJ].
 
     Units hold nothing, so a neighbour may hand an operand on in every step that does not move a rank of one dimension.
     """
+    coef, unrolled, axis = case.target.layer.coef[v], case.unrolled, case.grid.axis
     side = unrolled.side[v]
     words = steps
     linked = _coincide(side, unrolled.factors, 0, unrolled.origin[0])
@@ -335,29 +286,28 @@ def _unit_words(coef: Ints, rests: Ints, steps: float, unrolled: Unrolled, v: in
         words = 1.0
         for d in range(side.shape[0]):
             if side[d, IDLE] == 0 and side[d, HALO] < 0:
-                words *= rests[d, REST]
+                words *= axis[d].rest
     sent_pj = network_pj(unrolled.rate, -1, v, words, 0.0, steps - words)
-    words *= _spread(coef, side, unrolled.inside[0], unrolled.factors[0], rests)[0]
+    words *= _spread(coef, side, unrolled.inside[0], unrolled.factors[0], axis)[0]
     return words * _chain(coef, unrolled, 1, level), sent_pj
 
 
 @njit
-def _edge(coef: Ints, rests: Ints, unrolled: Unrolled, v: int, child: int, level: int, apart: float) -> None:
+def _edge(case: Case, v: int, child: int, level: int, apart: float) -> None:
     """Fill `Unrolled.edge` of one boundary: ``level`` is the next level outside ``child`` that keeps the data space.
 
     ``apart`` is the share of the words over links that is counted as fills.
     """
-    edge = unrolled.edge[child, v]
-    side = unrolled.side[v]
-    factors = unrolled.factors
-    distinct, linked, share = _spread(coef, side, unrolled.inside[child + 1], factors[child + 1], rests)
+    coef, unrolled = case.target.layer.coef[v], case.unrolled
+    edge, side, factors = unrolled.edge[child, v], unrolled.side[v], unrolled.factors
+    distinct, linked, share = _spread(coef, side, unrolled.inside[child + 1], factors[child + 1], case.grid.axis)
     beyond = _chain(coef, unrolled, child + 2, level)
-    edge[DISTINCT] = distinct * beyond
-    edge[DISTINCT_LINKED] = linked * beyond
-    edge[BEYOND] = beyond
-    edge[FILL_LINKED] = share + (1.0 - share) * apart
-    edge[FILL_STANDING] = apart
-    edge[COINCIDE] = 1.0 if _coincide(side, factors, child + 1, unrolled.origin[child + 1]) else 0.0
+    edge.distinct = distinct * beyond
+    edge.distinct_linked = linked * beyond
+    edge.beyond = beyond
+    edge.fill_linked = share + (1.0 - share) * apart
+    edge.fill_standing = apart
+    edge.coincide = _coincide(side, factors, child + 1, unrolled.origin[child + 1])
 
 
 @njit
@@ -373,4 +323,4 @@ def _partitions(layer: LayerArrays, unrolled: Unrolled, v: int) -> None:
         for d in range(factors.shape[1]):
             if level + 1 < levels and unrolled.side[v, d, IDLE] == 0 and unrolled.side[v, d, HALO] < 0:
                 words //= factors[level + 1, d]
-        unrolled.edge[level, v, PARTITIONED] = 0.0 if layer.reuse[level, v, RMW_FIRST_UPDATE] else words
+        unrolled.edge[level, v].partitioned = 0.0 if layer.reuse[level, v, RMW_FIRST_UPDATE] else words

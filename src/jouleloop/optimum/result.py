@@ -40,6 +40,8 @@ class SearchResult:
     mapping: Mapping | None = None
     evaluation: Evaluation | None = None
     objective: tuple[str, ...] = ("energy",)
+    most_cycles: int | None = None
+    """What all mappings were limited to that were compared, if they were."""
     lower_bound: float = 0.0
     """No mapping of the mapspace is below this value of the first objective (pJ, cycles or pJ x cycles)."""
     optimal: bool = False
@@ -75,6 +77,7 @@ class SearchResult:
             "reason": self.reason,
             "engine": self.engine,
             "objective": list(self.objective),
+            **({} if self.most_cycles is None else {"most_cycles": self.most_cycles}),
             "mapping": None if self.mapping is None else self.mapping.as_json(),
             "mapping_compact": None if self.mapping is None else self.mapping.compact(),
             "evaluation": None if self.evaluation is None else self.evaluation.as_json(),
@@ -97,8 +100,3 @@ def counted(result: SearchResult, counters: Ints) -> SearchResult:
     return replace(
         result, visited=int(counters[VISITED]), pruned={name: int(counters[place]) for name, place in pruned.items()}
     )
-
-
-def stopped_proof(stopped: str) -> str:
-    """Return what a search knows that had to stop."""
-    return f"stopped ({stopped}) before it ended; no mapping is below the bound"

@@ -11,36 +11,23 @@ from typing import TypeVar
 
 import numpy as np
 
-from jouleloop.energy.costs import EnergyCosts
 from jouleloop.mapping.mapping import Mapping, ended_early
 from jouleloop.mapspace.nest import mapping_of
 from jouleloop.mapspace.rounded import index_factorizations, rounded_chains
-from jouleloop.mapspace.space import MapSpace, Slot
+from jouleloop.mapspace.space import FactorSlot
 from jouleloop.mapspace.spatial import Arrangement, arrangements_of, parallelism
-from jouleloop.model.arrays import CAPACITY, FILLS, MIN_WORDS, READS, TILE, Bools, Ints, NestArrays, new_work
+from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Ints, NestArrays, new_work
 from jouleloop.model.encode import encode, nest_arrays
 from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.residual import has_residuals
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
-from jouleloop.optimum.arrays import (
-    BUDGET,
-    BY_EVALUATIONS,
-    BY_NODES,
-    CUT_BOUND,
-    CUT_CAPACITY,
-    NODE_LIMIT,
-    NODES,
-    PAUSE,
-    STOPPED,
-    TICKS,
-    VISITED,
-)
-from jouleloop.optimum.driver import SEARCH, Task, search
-from jouleloop.optimum.limit import Watch, check_dimensions
+from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, NODES, PAUSE, TICKS, VISITED
+from jouleloop.optimum.driver import SEARCH, Kernel, Task
+from jouleloop.optimum.limit import check_dimensions
+from jouleloop.optimum.order import used_up
 from jouleloop.optimum.queue import Queue
-from jouleloop.optimum.result import SearchResult, stopped_proof
 from jouleloop.optimum.reuse import bypass_passed
 from jouleloop.optimum.rounded_bound import OrderBound
 from jouleloop.optimum.supported import check_search
@@ -54,7 +41,7 @@ _TIE = 1e-12
 _Choice = TypeVar("_Choice")
 
 
-class RoundedKernel:
+class RoundedKernel(Kernel):
     """One search: ends of all loops, what is kept, and the orders of those that can win.
 
     Raises
@@ -64,13 +51,14 @@ class RoundedKernel:
     """
 
     use = Use.ROUNDED
+    proven = "all ends that rounding up leaves: every order was evaluated, or has a lower bound no better than this"
 
     def __init__(self, task: Task, counters: Ints) -> None:
+        super().__init__(task, counters)
         space, costs = task.space, task.costs
         problem, rules = space.problem, rules_of(task.semantics)
         check_search(Use.ROUNDED, space, costs, rules, task.objective)
         bypass_passed(space)
-        self.task, self.space, self.counters, self.objective = task, space, counters, task.first
         self.factorizations = index_factorizations(space)
         self.size = self.factorizations * space.permutations * space.spatial_splits * len(space.keeps)
         self.target = encode(problem, space.arch, costs, rules, space.reuse)
@@ -138,33 +126,21 @@ class RoundedKernel:
         """Return what no mapping is below."""
         return min(self.queue.least, self.best[0]) if self.whole else 0.0
 
-    def incumbent(self) -> tuple[float | None, str]:
+    def incumbent(self) -> float | None:
         """Return the value of the best mapping."""
-        return self.best[0] if self.found else None, self.objective.unit
+        return self.best[0] if self.found else None
 
     def left(self) -> tuple[int, int]:
         """Return the parts that are not left out, and all so far."""
         return len(self.parts) - int(self.counters[CUT_BOUND]), len(self.parts)
 
-    def local_search(self, _stopped: str, _lower: float) -> None:
-        """Leave it: one order of every part was evaluated while they were listed."""
-
     def mapping(self) -> Mapping | None:
         """Return the best mapping."""
         return self.found
 
-    def proof(self, stopped: str) -> str:
-        """Return what proves the optimum."""
-        proven = "all ends that rounding up leaves: every order was evaluated, or has a lower bound no better than this"
-        return stopped_proof(stopped) if stopped else proven
-
     def no_mapping(self) -> str:
         """Say that no factors fit."""
         return "no factors satisfy fan-outs, capacities and constraints together"
-
-    def profile(self) -> tuple[int, dict[str, float], dict[str, dict[str, int]]]:
-        """Return that there are no tables, and nothing is counted by level."""
-        return 0, {}, {}
 
     def _parts(self) -> Iterator[tuple[float, tuple[int, ...], int] | None]:
         """Yield the value that no order is below, the chains and what is kept; None where that is no mapping."""
@@ -183,7 +159,7 @@ class RoundedKernel:
                     continue
                 first = [found[0] for found in arrangements]
                 yield (
-                    self.objective.of(*self.order_bound(ends[self.time], first, keep, self._uneven(ends))),
+                    self._limited(*self.order_bound(ends[self.time], first, keep, self._uneven(ends))),
                     chosen,
                     place,
                 )
@@ -238,10 +214,16 @@ class RoundedKernel:
             total_pj, cycles, _, _, _ = evaluate_residual_nest(self.target, nest, self.work)
         else:
             total_pj, cycles, _, _ = count_nest(self.target, nest, self.work)
-        held = (self.work.access[..., TILE] * nest.keep).sum(axis=1)
-        if (held < self.target.spec[:, MIN_WORDS]).any() or self.work.access[..., (READS, FILLS)].min() < 0:
+        held = (self.work.access["tile"] * nest.keep).sum(axis=1)
+        if (held < self.target.spec[:, MIN_WORDS]).any() or min(
+            self.work.access["reads"].min(), self.work.access["fills"].min()
+        ) < 0:
             return math.inf, 0
-        return self.objective.of(total_pj, cycles), int(cycles)
+        return self._limited(total_pj, cycles), int(cycles)
+
+    def _limited(self, energy_pj: float, cycles: float) -> float:
+        """Return the value of an energy and cycles, infinite where these are too many; of bounds, a bound."""
+        return self.objective.of(energy_pj, cycles) if cycles <= self.task.limit_cycles else math.inf
 
     def _mapping(
         self, temporal: Sequence[Sequence[tuple[int, int]]], spatial: Sequence[Arrangement], keep: Bools
@@ -250,15 +232,10 @@ class RoundedKernel:
 
     def _pauses(self) -> bool:
         """Whether it is time for a pause; the search stops where its evaluations or nodes are used up."""
-        counters = self.counters
-        if counters[VISITED] >= counters[BUDGET]:
-            counters[STOPPED] = BY_EVALUATIONS
-        elif counters[NODES] >= counters[NODE_LIMIT]:
-            counters[STOPPED] = BY_NODES
-        return bool(counters[TICKS] >= counters[PAUSE] or counters[STOPPED])
+        return used_up(self.counters) or bool(self.counters[TICKS] >= self.counters[PAUSE])
 
 
-def orders_of(slot: Slot, ends: Ints) -> Iterator[tuple[tuple[int, int], ...]]:
+def orders_of(slot: FactorSlot, ends: Ints) -> Iterator[tuple[tuple[int, int], ...]]:
     """Yield every order of the temporal loops of a level, outermost first, as (dimension, end)."""
     loops = sorted((slot.rank[d], int(d), int(ends[d])) for d in np.flatnonzero(ends > 1))
     groups = [[(d, end) for _, d, end in group] for _, group in itertools.groupby(loops, lambda loop: loop[0])]
@@ -274,19 +251,3 @@ def _products(choices: Sequence[Callable[[], Iterable[_Choice]]]) -> Iterator[tu
     for first in choices[0]():
         for rest in _products(choices[1:]):
             yield (first, *rest)
-
-
-def search_rounded(
-    space: MapSpace,
-    costs: EnergyCosts,
-    *,
-    objective: tuple[str, ...] = ("energy",),
-    semantics: str = "timeloop-4",
-    budget: int | None = None,
-    watch: Watch | None = None,
-) -> SearchResult:
-    """Return the best mapping among those that the mapper of Timeloop 4 forms where factors do not divide the layer.
-
-    Parameters and exceptions are those of `jouleloop.optimum.optimise.search_mapspace`.
-    """
-    return search(RoundedKernel, Use.ROUNDED, Task(space, costs, objective, semantics, budget, watch or Watch()))

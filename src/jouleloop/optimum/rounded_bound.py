@@ -11,21 +11,15 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.mapspace.spatial import Arrangement
 from jouleloop.model.arrays import (
-    GROUPS,
-    INSTANCES,
     LATENCY_CYCLES,
     LEAK_PJ,
-    LINKS,
-    MULTICAST,
     NO_COALESCE,
     NO_MULTICAST,
     READ_BANDWIDTH,
     RESTING,
-    SCATTER,
     SHARED_BANDWIDTH,
     SPATIAL,
     SPEC,
-    WORDS,
     WRITE_BANDWIDTH,
     Bools,
     Encoded,
@@ -49,7 +43,7 @@ def _relax(layer: LayerArrays, nest: NestArrays, uneven: Bools, work: WorkArrays
     A level that keeps nothing asks for its words times its fan-out over the mean multicast.
     """
     for level in range(1, nest.counts.shape[0]):
-        work.flow[level, 0, LINKS] = 0.0
+        work.flow[level, 0].links = 0.0
         most = 1.0
         for s in range(nest.counts[level, SPATIAL]):
             d = nest.loops[level, SPATIAL, s, 0]
@@ -62,10 +56,10 @@ def _relax(layer: LayerArrays, nest: NestArrays, uneven: Bools, work: WorkArrays
             if uneven[level] and layer.reuse[level - 1, 0, NO_COALESCE]:
                 return False
         elif nest.counts[level, SPATIAL] > 0:
-            work.access[level, 0, GROUPS] = 1
-            work.groups[level, 0, 0, MULTICAST] = 1.0 if layer.reuse[level, 0, NO_MULTICAST] else most
-            work.groups[level, 0, 0, SCATTER] = 1.0
-            work.groups[level, 0, 0, WORDS] = 1.0
+            work.access[level, 0].groups = 1
+            work.groups[level, 0, 0].multicast = 1.0 if layer.reuse[level, 0, NO_MULTICAST] else most
+            work.groups[level, 0, 0].scatter = 1.0
+            work.groups[level, 0, 0].words = 1.0
     return True
 
 
@@ -93,7 +87,7 @@ class OrderBound:
     Parameters
     ----------
     ranks
-        By level: in which order constraints want the temporal loops, see `jouleloop.mapspace.space.Slot`.
+        By level: in which order constraints want the temporal loops, see `jouleloop.mapspace.space.FactorSlot`.
     """
 
     def __init__(self, target: Encoded, ranks: Sequence[Sequence[int]]) -> None:
@@ -140,7 +134,7 @@ class OrderBound:
             space_pj, computes = least_pj(layer, self.spec, self.elided, nest, uneven, self.work)
             total_pj += space_pj
         steps = int(np.prod(ends))
-        instances = self.work.status[:, INSTANCES]
+        instances = self.work.status["instances"]
         if len(self.plain):
             total_pj += computes * self.compute_pj + float(self.leak_pj @ instances) * steps
         return total_pj, steps + self.latency

@@ -1,19 +1,12 @@
 """A bound of one unrolling that takes no tables: every word has to come in at least once.
 
-`docs/search.md` states the lemma: *every word once*.
+`docs/proof.md` states the lemma: *every word once*.
 """
 
 import math
 
 from jouleloop.jit import njit
-from jouleloop.optimum.arrays import (
-    COINCIDE,
-    DISTINCT,
-    DISTINCT_LINKED,
-    FILL_LINKED,
-    REST,
-    Case,
-)
+from jouleloop.optimum.arrays import Case
 from jouleloop.optimum.costs import crossing_pj, network_pj
 
 
@@ -26,7 +19,7 @@ def _words_seen(case: Case, child: int, v: int) -> float:
         length = 1
         for d in range(coef.shape[1]):
             if coef[r, d] != 0:
-                length += case.grid.axis[d, REST] * case.unrolled.inside[child, d] - 1
+                length += case.grid.axis[d].rest * case.unrolled.inside[child, d] - 1
         words *= length
     return words
 
@@ -40,9 +33,9 @@ def compulsory_pj(case: Case, child: int, v: int) -> float:
     for d in range(near.shape[0]):
         linked = linked or near[d] != 0
     filled = words
-    if linked or edge[COINCIDE] != 0.0:
-        filled = math.floor(words * (edge[FILL_LINKED] if linked else 1.0) * (1.0 - 1e-12))
-    asked = words * edge[DISTINCT_LINKED if linked else DISTINCT]
+    if linked or edge.coincide:
+        filled = math.floor(words * (edge.fill_linked if linked else 1.0) * (1.0 - 1e-12))
+    asked = words * (edge.distinct_linked if linked else edge.distinct)
     rate = case.unrolled.rate
     sent_pj = network_pj(rate, child, v, 0.0 if linked else words, words if linked else 0.0, 0.0)
     return float(crossing_pj(rate, child, v, asked, filled, sent_pj))

@@ -18,30 +18,22 @@ from jouleloop.model.arrays import (
     Encoded,
     Floats,
     Ints,
-    NestArrays,
+    Records,
     WorkArrays,
     new_work,
 )
 from jouleloop.optimum.arrays import (
     ARRANGED,
-    ASKED,
-    ASKED_LEVEL,
-    BEGIN,
     BEGUN,
-    BEST_PJ,
-    BEST_PRODUCT,
     BY_PARTS,
     CANONICAL,
-    CHILD_BOUND,
     COUNT_PARTS,
     CURRENT,
     CUT_BOUND,
     CUT_CAPACITY,
     DELAY,
-    DELAY_POWER,
     DIVES,
     DIVING,
-    EDGE,
     ENERGY,
     ENOUGH,
     ENTER,
@@ -52,29 +44,22 @@ from jouleloop.optimum.arrays import (
     IDLE,
     KEPT,
     LEFT,
-    LEVEL,
     MOST_KEYS,
-    NEEDED,
     NEIGHBOURS,
     NOTHING,
     PART_BOUND,
     PART_KEY,
     PAUSE,
-    PHASE,
     POINTS,
-    RATE,
-    REACH,
     ROOM,
     ROWS,
-    SHARERS,
     SKETCHED,
-    STEPS,
+    SPREAD,
     STOPPED,
     TABLED,
     TAKE,
     TICKS,
     VISITED,
-    WAITING,
     WANTS,
     Arrangements,
     Case,
@@ -85,15 +70,16 @@ from jouleloop.optimum.arrays import (
     Stack,
     Tables,
     Tally,
-    Unrolled,
     deepened,
     new_best,
     new_counters,
     new_found,
     new_log,
     new_mesh,
+    new_path,
     new_scratch,
     new_stack,
+    new_unrolled,
 )
 from jouleloop.optimum.bounds import fill_bounds, further
 from jouleloop.optimum.candidates import Candidates
@@ -125,9 +111,9 @@ _NESTS_BEFORE = 64
 _SPREAD_TICKS = 100
 #: Unrollings that are sketched between two looks at whether to stop.
 _SKETCHED_AT_ONCE = 8192
-#: Most entries of all tables together, 400 MB of them. Where it takes more, tables know less of where runs started:
-#: weaker bounds, the same optimum.
-MOST_CELLS = 50_000_000
+#: Most entries of all tables together, 400 MB of them, and 1 GB in a search that takes long. Where it takes more,
+#: tables know less of where runs started: weaker bounds, the same optimum.
+MOST_CELLS, LONG_CELLS = 50_000_000, 125_000_000
 
 
 @njit
@@ -137,7 +123,7 @@ def _holds(case: Case, parts: Parts) -> bool:
     words = 0.0
     for v in range(case.keep.shape[1]):
         if case.keep[top, v]:
-            words += parts.charge[v, 0, 0, 0]
+            words += parts.words[v]
     return bool(case.target.spec[top, MIN_WORDS] <= words <= case.target.spec[top, CAPACITY])
 
 
@@ -162,9 +148,7 @@ def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float
         stand[FILLED] += 1
     if not final:
         top = case.keep.shape[0] - 1
-        enter, ahead, axis = case.tables.enter, case.tables.ahead, case.grid.axis
-        points, base = stand[POINTS], case.grid.base
-        least_pj = further(enter, ahead, base, case.slots, axis, top, points - 1, axis.shape[0], 0, 0)
+        least_pj = further(case, top, stand[POINTS] - 1, case.grid.axis.shape[0], 0, 0)
         # Where loops of a window may cancel out, tables can know less than that every word comes in once.
         least_pj = min(path.certain_pj[top] + least_pj, limit[0])
         parts.value[part, PART_BOUND] = max(parts.value[part, PART_BOUND], least_pj)
@@ -193,7 +177,7 @@ def _spread(mode: int, case: Case, parts: Parts, part: int, power: float) -> Non
 def _take_part(case: Case, path: Path, parts: Parts, tally: Tally, stack: Stack) -> bool:
     """Take the next part that waits, and fill its tables; return whether it is to be searched now."""
     stand, counters, mode, best = parts.stand, tally.counters, tally.mode, tally.best
-    keys, power = parts.value[:, PART_KEY], best[DELAY_POWER]
+    keys, power = parts.value[:, PART_KEY], best[0].delay_power
     part = pop(parts.heap, 0, stand[LEFT], keys)
     stand[LEFT] -= 1
     steps = parts.steps[parts.unrolling[part]]
@@ -253,33 +237,33 @@ def _search_part(
     if parts.runs[u, FIRST] < 0:
         stand[WANTS] = ARRANGED
         return False
-    pause, ask = counters[PAUSE], case.mesh.ask
-    looks = tally.log.used[0] < 0 and ask[ASKED] == 0 and case.mesh.pairs.shape[0] > 1
+    pause, ask = counters[PAUSE], case.mesh.ask[0]
+    looks = tally.log.used[0] < 0 and not ask.asked and case.mesh.pairs.shape[0] > 1
     if looks:
         # Of the part, not of the slice: slices hang on the clock.
         counters[ENOUGH] = stand[BEGUN] + _NESTS_BEFORE
     if stand[DIVING] == 1:
         counters[PAUSE] = counters[TICKS] + max(_DIVE_TICKS, _table_ticks(case))
         counters[ENOUGH] = counters[VISITED] + 1
-    before_pj, before = best[BEST_PJ], best[BEST_PRODUCT]
+    before_pj, before = best[0].energy_pj, best[0].product
     ended = descend(case, path, parts.steps[u], parts.runs[u], arrangements, work, tally, stack)
     seen = counters[VISITED] >= counters[ENOUGH]
     counters[PAUSE], counters[ENOUGH] = pause, _NEVER
-    if stack.cursor[NEEDED] > 0:
+    if stack.cursor[0].needed > 0:
         stand[WANTS] = ROWS
         return False
-    if ask[ASKED_LEVEL] > 0:
+    if ask.level > 0:
         stand[WANTS] = NEIGHBOURS
         return False
     if stand[DIVING] == 1:
         stand[DIVING] = 0
-        if ended or best[BEST_PJ] < before_pj or best[BEST_PRODUCT] < before:
+        if ended or best[0].energy_pj < before_pj or best[0].product < before:
             stand[DIVES] -= 1
         if not ended:
             _wait(parts, part)
     elif not ended:
         if looks and seen:
-            ask[ASKED] = 1
+            ask.asked = True
         return bool(looks and seen)
     stand[CURRENT] = -1
     return True
@@ -316,7 +300,7 @@ def run_parts(
 
 
 @njit
-def add_parts(mode: int, case: Case, parts: Parts, best: Floats, first: int, last: int) -> int:
+def add_parts(mode: int, case: Case, parts: Parts, best: Records, first: int, last: int) -> int:
     """Let unrollings be parts, or in canonical mode add all parts that follow and are not beaten while there is room.
 
     Both from ``first`` on, and unrollings up to ``last``. Both in one kernel: each kernel takes all tables apart.
@@ -356,7 +340,7 @@ class Solver:
         slots: Ints,
         side: Ints,
         candidates: Candidates,
-        charge: Floats,
+        charge: Records,
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         levels, spaces = columns[0].shape[1], len(columns)
@@ -366,17 +350,8 @@ class Solver:
         self.arrangements = Arrangements(
             np.zeros(0, np.int64), np.zeros((0, MAX_LOOPS, 3), np.int64), np.zeros((0, levels, 2), np.int64)
         )
-        self.parts = new_parts(candidates, columns, layer.bounds, charge)
-        unrolled = Unrolled(
-            np.ones((levels, dims), np.int64),
-            np.empty((levels, dims), np.int64),
-            np.empty(levels),
-            candidates.origin,
-            np.zeros((levels + 1, spaces, EDGE)) + (np.arange(EDGE) == SHARERS),
-            side,
-            np.zeros((levels, spaces, dims), np.int64),
-            np.zeros((levels + 1, spaces, RATE)),
-        )
+        self.parts = new_parts(candidates, columns, layer, charge)
+        unrolled = new_unrolled(candidates.origin, side)
         kind = find_kinds(unrolled.side)
         grid, cells, points = new_grid(layer.bounds, kind, slots, MOST_CELLS)
         tables = Tables(
@@ -390,16 +365,7 @@ class Solver:
         distances = MOST_KEYS if (side[:, :, HALO] >= 0).any() else 1
         mesh = new_mesh(levels, spaces, dims, distances)
         self.case = Case(target, keep, slots, unrolled, grid, tables, scratch, mesh)
-        self.path = Path(
-            np.empty((levels * MAX_LOOPS, 3), np.int64),
-            np.zeros((levels, 2), np.int64),
-            np.zeros(levels),
-            np.zeros((levels, levels, 2)),
-            NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64), keep.copy()),
-            np.array((side[:, :, HALO] >= 0).any(axis=1), np.int64),
-            np.zeros((REACH + 2, layer.coef.shape[1]), np.int64),
-            np.zeros(STEPS),
-        )
+        self.path = new_path(keep, side, layer.coef.shape[1])
         self.work = new_work(levels, spaces)
         self.stack = new_stack(levels, dims, points)
         count = len(candidates.ids)
@@ -407,7 +373,7 @@ class Solver:
             if first and stopped():
                 break
             last = min(first + _SKETCHED_AT_ONCE, count)
-            add_parts(ENERGY, self.case, self.parts, np.zeros(0), first, last)
+            add_parts(ENERGY, self.case, self.parts, new_best(), first, last)
         #: Whether all unrollings are parts.
         self.whole = candidates.whole and self.parts.stand[COUNT_PARTS] == count
 
@@ -427,11 +393,31 @@ class Solver:
         keep: Bools = np.where(bits < 0, bits == KEPT, (choice >> np.maximum(bits, 0)) & 1 == 0)
         return keep
 
+    def enlarge(self) -> bool:
+        """Let tables know all starts of runs that `LONG_CELLS` have room for; return whether there were fewer before.
+
+        Parts that wait are bounded anew, once `start` has begun the search again.
+        """
+        case, parts = self.case, self.parts
+        if not case.grid.axis["whole"].any():
+            return False
+        grid, cells, _ = new_grid(case.target.layer.bounds, case.grid.axis["kind"].copy(), case.slots, LONG_CELLS)
+        if cells <= len(case.tables.enter):
+            return False
+        try:
+            tables = case.tables._replace(enter=np.empty(cells))
+        except MemoryError:  # the search goes on with the tables that it has
+            return False
+        self.case = case._replace(grid=grid, tables=tables)
+        parts.stage[parts.stage == FINAL] = SPREAD
+        parts.stand[TABLED] = -1
+        return True
+
     def list_all(self) -> None:
         """Make all choices of what is kept parts, choices outermost, in their order."""
         self.parts = list_all(self.case, self.parts)
 
-    def start(self, mode: int, best: Floats) -> None:
+    def start(self, mode: int, best: Records) -> None:
         """Let all parts wait that a tile may fit in, in the order of a mode."""
         if mode == CANONICAL:
             # All that may tie have to be known, so that they can be sorted.
@@ -448,7 +434,7 @@ class Solver:
         stand[CURRENT] = -1
         stand[DIVING] = 0
 
-    def run(self, mode: int, best: Floats, counters: Ints, found: Found, log: Log | None = None) -> bool:
+    def run(self, mode: int, best: Records, counters: Ints, found: Found, log: Log | None = None) -> bool:
         """Minimise over the parts that wait until none is left or it is time for a pause; return whether none is left.
 
         ``best``, ``counters`` and ``found`` are updated where something improves.
@@ -460,21 +446,26 @@ class Solver:
                 ended = run_parts(self.case, self.path, self.parts, self.arrangements, self.work, tally, self.stack)
             except SystemError as error:
                 raise struck(error) from None
-            if stand[WANTS] == ARRANGED:
-                self._arrange(int(self.parts.unrolling[stand[CURRENT]]))
-            elif stand[WANTS] == NEIGHBOURS:
-                # Few layers ask for them: a kernel of its own that the others need not compile.
-                run = self.parts.runs[self.parts.unrolling[stand[CURRENT]]]
-                find_neighbours(self.case, self.path, self.arrangements, run)
-            elif stand[WANTS] == ROOM:
-                if len(self.parts.unrolling) >= MOST_PARTS:
-                    counters[STOPPED] = BY_PARTS
-                    return False
-                self.parts = grown(self.parts, 2 * len(self.parts.unrolling))
-            elif stand[WANTS] == ROWS:
-                self.stack = deepened(self.stack, int(self.stack.cursor[NEEDED]))
-            else:
+            if stand[WANTS] == NOTHING:
                 return bool(ended)
+            if stand[WANTS] == ROOM and len(self.parts.unrolling) >= MOST_PARTS:
+                counters[STOPPED] = BY_PARTS
+                return False
+            self._give(int(stand[WANTS]))
+
+    def _give(self, wanted: int) -> None:
+        """Give a kernel what it wants before it goes on."""
+        stand = self.parts.stand
+        if wanted == ROOM:
+            self.parts = grown(self.parts, 2 * len(self.parts.unrolling))
+        elif wanted == ROWS:
+            self.stack = deepened(self.stack, int(self.stack.cursor[0]["needed"]))
+        elif wanted == ARRANGED:
+            self._arrange(int(self.parts.unrolling[stand[CURRENT]]))
+        else:
+            # Few layers ask for neighbours: a kernel of its own that the others need not compile.
+            run = self.parts.runs[self.parts.unrolling[stand[CURRENT]]]
+            find_neighbours(self.case, self.path, self.arrangements, run)
 
     def _arrange(self, u: int) -> None:
         """Find the arrangements of an unrolling."""
@@ -520,15 +511,15 @@ class Solver:
     def _open_pj(self) -> float:
         """Least bound [pJ] of all that waits in the part that is searched."""
         stack = self.stack
-        level = int(stack.cursor[LEVEL])
+        level, phase = int(stack.cursor[0]["level"]), int(stack.cursor[0]["phase"])
         found = [np.inf]
         for k in range(max(level, 1), len(stack.region)):
-            begin = stack.region[k, BEGIN]
-            rows = stack.heap[begin : begin + stack.region[k, WAITING]]
+            begin, waiting = stack.region[k]["begin"], stack.region[k]["waiting"]
+            rows = stack.heap[begin : begin + waiting]
             # The node that is entered now has yet to fill its own.
-            if k > level or stack.cursor[PHASE] != ENTER:
-                found.append(float(stack.value[rows, CHILD_BOUND].min(initial=np.inf)))
-        if stack.cursor[PHASE] != TAKE and level < len(stack.region):
+            if k > level or phase != ENTER:
+                found.append(float(stack.child[rows]["bound_pj"].min(initial=np.inf)))
+        if phase != TAKE and level < len(stack.region):
             found.append(float(stack.node_pj[level]))
         return min(found)
 

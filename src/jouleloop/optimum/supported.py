@@ -10,7 +10,7 @@ from jouleloop.errors import Fault, InputError
 from jouleloop.mapspace.space import MapSpace
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.model.semantics import Rules
-from jouleloop.model.support import Found, Use, check_supported, found_in_networks, found_in_rules
+from jouleloop.model.support import AskedFeature, Use, check_supported, found_in_networks, found_in_rules
 from jouleloop.workload.problem import Problem
 
 #: What may be minimised besides the single objectives: energy, with the delay as the next metric.
@@ -38,66 +38,66 @@ def check_search(
         *_of_groups(space),
     ]
     if space.min_parallelism:
-        found.append(Found("parallelism", "parallelism", space.min_parallelism))
+        found.append(AskedFeature("parallelism", "parallelism", space.min_parallelism))
     if space.rounded:
-        found.append(Found("rounded", "factors", space.problem.name))
+        found.append(AskedFeature("rounded", "factors", space.problem.name))
     if "delay" in objective or "edp" in objective:
         found += of_timing(space.arch)
     check_supported(use, found, InputError)
 
 
-def of_problem(problem: Problem) -> Iterator[Found]:
+def of_problem(problem: Problem) -> Iterator[AskedFeature]:
     """Yield the features of a layer: ranks of several dimensions, and outputs with windows or gaps."""
     coef = problem.projection_array[:, :, np.array(problem.bounds) > 1]
     for space, projection in zip(problem.data_spaces, coef, strict=True):
         moving = (projection != 0).sum(axis=1)
         if (moving > 2).any():
-            yield Found("ranks_of_three", space.name)
+            yield AskedFeature("ranks_of_three", space.name)
         if ((projection != 0).sum(axis=0) > 1).any():
-            yield Found("two_ranks", space.name)
+            yield AskedFeature("two_ranks", space.name)
         if space.read_write and ((moving > 1).any() or (projection > 1).any()):
-            yield Found("output_windows", space.name)
+            yield AskedFeature("output_windows", space.name)
 
 
-def of_timing(arch: Architecture) -> Iterator[Found]:
+def of_timing(arch: Architecture) -> Iterator[AskedFeature]:
     """Yield the levels whose networks have a latency, or whose bandwidths are scaled."""
     timed = [level for level in arch.levels if level.latency_cycles or level.bandwidth_scale]
-    yield from (Found("timing", level.name) for level in timed)
+    yield from (AskedFeature("timing", level.name) for level in timed)
 
 
-def of_objective(objective: Iterable[str]) -> Iterator[Found]:
+def of_objective(objective: Iterable[str]) -> Iterator[AskedFeature]:
     """Yield what an objective asks for."""
     names = list(objective)
     if len(names) > 1:
-        yield Found("two_objectives", "objective", names)
+        yield AskedFeature("two_objectives", "objective", names)
     if names != ["energy"]:
-        yield Found("cycles", "objective", names)
+        yield AskedFeature("cycles", "objective", names)
 
 
-def _of_reuse(space: MapSpace, rules: Rules) -> Iterator[Found]:
+def _of_reuse(space: MapSpace, rules: Rules) -> Iterator[AskedFeature]:
     """Yield the levels that do not reuse all, and where no bound holds for them."""
     windows = _windows(space.problem)
     for k, reuse in enumerate(space.reuse):
         level = space.arch.levels[len(space.reuse) - 1 - k]
         if reuse:
-            yield Found("reuse", level.name, reuse.as_dict())
+            yield AskedFeature("reuse", level.name, reuse.as_dict())
         if reuse.later and not rules.knows_no_coalesce:
-            yield Found("newer_keywords", level.name, reuse.as_dict())
+            yield AskedFeature("newer_keywords", level.name, reuse.as_dict())
         for v, data in enumerate(space.problem.data_spaces):
             column = space.columns[v][:, k]
             if data.name in reuse.no_coalesce and column.any():
                 if level.min_utilization:
-                    yield Found("passed_and_held", level.name, level.min_utilization)
+                    yield AskedFeature("passed_and_held", level.name, level.min_utilization)
                 if not column.all():
-                    yield Found("passed_by_choice", level.name, data.name)
+                    yield AskedFeature("passed_by_choice", level.name, data.name)
         outer = k + 1
         if outer < len(space.reuse) and space.spatial[outer] is not None:
             linked = (reuse.no_temporal_reuse & windows) - space.reuse[outer].no_link_transfer
             if linked:
-                yield Found("refetched_windows", level.name, ", ".join(sorted(linked)))
+                yield AskedFeature("refetched_windows", level.name, ", ".join(sorted(linked)))
 
 
-def _of_groups(space: MapSpace) -> Iterator[Found]:
+def _of_groups(space: MapSpace) -> Iterator[AskedFeature]:
     """Yield the levels below which outputs may go in several groups, of which each is spared the partition once.
 
     One group holds all words, which are no fewer than the partition: links serve no data space that shares no rank, but
@@ -111,7 +111,7 @@ def _of_groups(space: MapSpace) -> Iterator[Found]:
         stateless = linked if k == 0 else linked & space.reuse[k - 1].no_temporal_reuse
         ingress_pj = level.networks[-1].ingress_pj
         if ingress_pj and not level.reduces and space.spatial[k] is not None and (several or stateless):
-            yield Found("ingress_groups", level.name, ingress_pj)
+            yield AskedFeature("ingress_groups", level.name, ingress_pj)
 
 
 def _windows(problem: Problem) -> set[str]:

@@ -1,37 +1,16 @@
 """Words that cross a boundary, at least: what mesh links may save is taken off, what they cannot is kept.
 
-`docs/search.md` states the lemmas: *steps*, *ends of chains*, *fills*. A step is one advance of a temporal loop outside
+`docs/proof.md` states the lemmas: *steps*, *ends of chains*, *fills*. A step is one advance of a temporal loop outside
 the boundary, all loops inside it falling back to their start. Without links it asks the parent once for every distinct
 box. With links, an instance whose box a mesh neighbour held one step before is not served.
 """
 
 import math
+from typing import NamedTuple
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BOUND, DIM, STEP, Floats, Ints
-from jouleloop.optimum.arrays import (
-    BEYOND,
-    BOXES,
-    COINCIDE,
-    DISTINCT_LINKED,
-    FARTHEST,
-    FILL_LINKED,
-    FILL_STANDING,
-    HALO,
-    INSTANCES_BELOW,
-    LINKED,
-    MOVED,
-    PLAIN,
-    QUANTUM,
-    REST,
-    SERVED,
-    SERVED_BOXES,
-    SERVED_INSTANCES,
-    SHAPES,
-    SPARED,
-    STANDING,
-    WEIGHT,
-)
+from jouleloop.model.arrays import BOUND, DIM, RESTING, STEP, Ints, Record, Records
+from jouleloop.optimum.arrays import HALO, SHAPES, Case, Path
 
 
 @njit
@@ -61,7 +40,7 @@ def _most_lost(m: int, n: int, a: int, b: int, most_a: int, most_b: int) -> int:
 
 
 @njit
-def offsets_of(coef: Ints, extent: Ints, factors: Ints, rests: Ints, known: bool) -> int:
+def offsets_of(coef: Ints, extent: Ints, factors: Ints, rests: Records, known: bool) -> int:
     """Distinct offsets along a rank among the instances below a level, at least (*distinct boxes*).
 
     Parameters
@@ -89,11 +68,11 @@ def offsets_of(coef: Ints, extent: Ints, factors: Ints, rests: Ints, known: bool
         both = common(one, other)
         return int(first * second - max(0, first - other // both) * max(0, second - one // both))
     one, other = one // first, other // second
-    return int(first * second - _most_lost(first, second, one, other, rests[a, REST], rests[b, REST]))
+    return int(first * second - _most_lost(first, second, one, other, rests[a].rest, rests[b].rest))
 
 
 @njit
-def boxes_of(coef: Ints, extent: Ints, factors: Ints, rests: Ints) -> float:
+def boxes_of(coef: Ints, extent: Ints, factors: Ints, rests: Records) -> float:
     """Distinct boxes among the instances below a level of such factors, tiles of these extents, at least."""
     boxes = 1.0
     for r in range(coef.shape[0]):
@@ -102,10 +81,10 @@ def boxes_of(coef: Ints, extent: Ints, factors: Ints, rests: Ints) -> float:
 
 
 @njit
-def find_reach(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Ints) -> int:
-    """Write by rank how far apart two instances below a level can be, see `FARTHEST`; return how many distances.
+def find_reach(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Records) -> int:
+    """Write by rank how far apart two instances below a level can be, see `REACH`; return how many distances.
 
-    ``reach`` has shape (REACH, ranks), 0 where one dimension alone moves the rank.
+    ``reach`` has shape (ranks,), 0 where one dimension alone moves the rank.
 
     Parameters
     ----------
@@ -118,29 +97,29 @@ def find_reach(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Ints)
     """
     distances = 1
     for r in range(coef.shape[0]):
-        reach[FARTHEST, r] = 0
-        reach[QUANTUM, r] = 0
+        reach[r].farthest = 0
+        reach[r].quantum = 0
         for d in range(coef.shape[1]):
             if side[d, HALO] == r and factors[d] > 1:
-                reach[FARTHEST, r] += coef[r, d] * extent[d] * (factors[d] - 1)
-                reach[QUANTUM, r] = common(reach[QUANTUM, r], coef[r, d] * extent[d])
-        reach[WEIGHT, r] = distances
-        if reach[QUANTUM, r] > 0:
-            distances *= 2 * (reach[FARTHEST, r] // reach[QUANTUM, r]) + 1
+                reach[r].farthest += coef[r, d] * extent[d] * (factors[d] - 1)
+                reach[r].quantum = common(reach[r].quantum, coef[r, d] * extent[d])
+        reach[r].weight = distances
+        if reach[r].quantum > 0:
+            distances *= 2 * (reach[r].farthest // reach[r].quantum) + 1
     return distances
 
 
 @njit(inline="always")
-def unit_of(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Ints, d: int) -> int:
+def unit_of(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Records, d: int) -> int:
     """Return how far one index of a dimension that shares a rank and is unrolled moves it, in quanta; else 0."""
     r = side[d, HALO]
     if r < 0 or factors[d] == 1:
         return 0
-    return int(coef[r, d] * extent[d] // reach[QUANTUM, r])
+    return int(coef[r, d] * extent[d] // reach[r].quantum)
 
 
 @njit
-def shape_of(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Ints, unit: Ints) -> tuple[int, bool]:
+def shape_of(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Records, unit: Ints) -> tuple[int, bool]:
     """Return the place of a tile's shape in a table of shapes, and whether it stands there, see `Mesh`."""
     code = 0
     for d in range(extent.shape[0]):
@@ -153,9 +132,9 @@ def shape_of(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Ints, u
 
 
 @njit(inline="always")
-def _within(reach: Ints, r: int, move: int) -> bool:
+def _within(reach: Records, r: int, move: int) -> bool:
     """Whether two instances may lie so far apart along a rank."""
-    return move == 0 or (abs(move) <= reach[FARTHEST, r] and move % reach[QUANTUM, r] == 0)
+    return move == 0 or (abs(move) <= reach[r].farthest and move % reach[r].quantum == 0)
 
 
 @njit
@@ -183,164 +162,173 @@ def _leaves(coef: Ints, d: int) -> bool:
 
 
 @njit(inline="always")
-def number_of(reach: Ints, r: int, move: int) -> int:
+def number_of(reach: Records, r: int, move: int) -> int:
     """What a move along an unrolled rank adds to the number of its distance, where that is one."""
-    return int(reach[WEIGHT, r] * ((move + reach[FARTHEST, r]) // reach[QUANTUM, r]))
-
-
-@njit(inline="always")
-def _link(words: Floats, number: float, known: bool, served: Ints, key: int) -> None:
-    """Add words of steps that links may serve, by what is known of neighbours at that distance."""
-    if not known:
-        words[MOVED] += number
-        return
-    words[PLAIN] += number
-    words[SPARED] += number * served[key, SERVED_BOXES]
-    words[SERVED] += number * served[key, SERVED_INSTANCES]
-    if served[key, SERVED_BOXES] > 0:
-        words[LINKED] += number
+    return int(reach[r].weight * ((move + reach[r].farthest) // reach[r].quantum))
 
 
 @njit
-def count_steps(
-    coef: Ints,
-    extent: Ints,
-    reach: Ints,
-    loop: Ints,
-    loops: int,
-    resting: bool,
-    at: Ints,
-    move: Ints,
-    known: bool,
-    served: Ints,
-    words: Floats,
-) -> None:
-    """Write the words of all steps into one instance: those that no link serves, those one may, those that stand.
+def clear_words(words: Record) -> None:
+    """Let no words pass."""
+    words.plain = words.moved = words.standing = words.spared = words.served = words.linked = 0.0
 
-    A link needs equal boxes now and before, and a move in every rank that is a distance of two instances, see
-    `find_reach`.
-    Timeloop reads a tile anew where a step stands still since loops of one window cancel out, but lets neighbours hand
-    it on.
 
-    Parameters
-    ----------
-    loop
-        Temporal loops outside the boundary, outermost first: dimension, bound, index step.
-    resting
-        Whether steps that stand are none, as in Timeloop 4: loops further in than the first that moves do not count,
-        and let nothing be handed on.
-    at, move
-        Work space by rank: what all loops further in fall back by; the move of a step.
-    known, served
-        Whether neighbours are known; of `Mesh`, for this shape.
-    words
-        Out: see `PLAIN`, `MOVED`, `STANDING`.
-    """
-    ranks = coef.shape[0]
-    words[:] = 0.0
-    key = 0
-    full = 1.0
-    part = 1.0
-    moved = 0
+@njit(inline="always")
+def _link(words: Record, number: float, known: bool, served: Records, key: int) -> None:
+    """Add words of steps that links may serve, by what is known of neighbours at that distance."""
+    if not known:
+        words.moved += number
+        return
+    words.plain += number
+    words.spared += number * served[key].boxes
+    words.served += number * served[key].instances
+    if served[key].boxes > 0:
+        words.linked += number
+
+
+class _Step(NamedTuple):
+    """The innermost step outside a boundary that counts."""
+
+    place: int
+    """Which of the loops outside, -1 where there is none."""
+    full: float
+    part: float
+    """Words of a tile, and those of them that the step brings in."""
+    near: bool
+    """Whether a link may serve the step, and any other."""
+    may_link: bool
+    key: int
+    """The number of the distance by which it moves."""
+
+
+@njit
+def _innermost_step(case: Case, path: Path, level: int, v: int, extent: Ints, loops: int, known: bool) -> _Step:
+    """Find the innermost step outside a boundary, see `count_steps`; write by rank by how much it moves."""
+    coef, loop, reach, resting = (
+        case.target.layer.coef[v],
+        path.loops,
+        path.reach,
+        case.target.layer.reuse[level - 1, v, RESTING],
+    )
+    key = moved = 0
+    full = part = 1.0
     apart = False
     first = loops - 1
     while resting and first >= 0 and _leaves(coef, loop[first, DIM]):
         first -= 1
-    near = not resting or first == loops - 1
-    loops = first + 1
-    may_link = near
-    for r in range(ranks):
+    near = may_link = not resting or first == loops - 1
+    for r in range(coef.shape[0]):
         side = 1
         for d in range(coef.shape[1]):
             side += coef[r, d] * (extent[d] - 1)
         full *= side
-        at[r] = 0
-        if loops > 0:
-            step = coef[r, loop[first, DIM]] * loop[first, STEP]
-            move[r] = step
-            if known and reach[QUANTUM, r] > 0:
-                key += number_of(reach, r, step)
-            if step == 0:
-                part *= side
-                continue
-            moved += 1
-            part *= step
-            apart = apart or step >= side
-            near = near and _within(reach, r, step)
-    # The first box has no predecessor.
-    words[PLAIN] = full
-    if loops == 0:
-        return
+        path.at[r] = 0
+        if first < 0:
+            continue
+        step = coef[r, loop[first, DIM]] * loop[first, STEP]
+        path.move[r] = step
+        if known and reach[r].quantum > 0:
+            key += number_of(reach, r, step)
+        if step == 0:
+            part *= side
+            continue
+        moved += 1
+        part *= step
+        apart = apart or step >= side
+        near = near and _within(reach, r, step)
     if moved == 0:
         part = 0.0
     elif moved > 1 or apart:
         part = full
+    return _Step(first, full, part, near and moved > 0, may_link, key)
+
+
+@njit
+def count_steps(case: Case, path: Path, level: int, v: int, extent: Ints, loops: int, shape: int) -> None:
+    """Write to `Path.words` the words of all steps into one instance below a level, see `WORDS`.
+
+    A link needs equal boxes now and before, and a move in every rank that is a distance of two instances, see
+    `find_reach`. Timeloop reads a tile anew where a step stands still since loops of one window cancel out, but lets
+    neighbours hand it on. In Timeloop 4 steps that stand are none: loops further in than the first that moves do not
+    count, and let nothing be handed on.
+
+    Parameters
+    ----------
+    extent
+        Indices of the tile by dimension.
+    loops
+        How many loops of the path are outside the boundary.
+    shape
+        The place of the tile's shape in `Mesh`, -1 where neighbours are not known.
+    """
+    coef, loop, reach, words = case.target.layer.coef[v], path.loops, path.reach, path.words[0]
+    resting, served = case.target.layer.reuse[level - 1, v, RESTING], case.mesh.served[level, v, shape]
+    known = shape >= 0
+    first = _innermost_step(case, path, level, v, extent, loops, known)
+    clear_words(words)
+    # The first box has no predecessor.
+    words.plain = first.full
     outer = 1.0
-    for j in range(loops):
+    for j in range(first.place + 1):
         outer *= loop[j, BOUND]
-    for j in range(first, -1, -1):
+    for j in range(first.place, -1, -1):
         outer /= loop[j, BOUND]
         calls = (loop[j, BOUND] - 1) * outer
-        same = True
-        stands = True
-        within = may_link
-        outer_key = 0
-        for r in range(ranks):
+        same = stands = True
+        within, key = first.may_link, 0
+        for r in range(coef.shape[0]):
             step = coef[r, loop[j, DIM]] * loop[j, STEP]
-            value = step - at[r]
-            at[r] += step
-            same = same and value == move[r]
+            # All loops further in fall back.
+            value = step - path.at[r]
+            path.at[r] += step
+            same = same and value == path.move[r]
             stands = stands and value == 0
             within = within and _within(reach, r, value)
-            if known and reach[QUANTUM, r] > 0:
-                outer_key += number_of(reach, r, value)
+            if known and reach[r].quantum > 0:
+                key += number_of(reach, r, value)
         if resting and stands:
             continue
-        if same:
-            # A step as the innermost loop's: the part that is new.
-            if near and moved > 0:
-                _link(words, calls * part, known, served, key)
-            else:
-                words[PLAIN] += calls * part
-        elif part < full or not within:
-            # The box before was smaller, or further away than any neighbour.
-            words[PLAIN] += calls * full
-        elif stands:
-            words[STANDING] += calls * full
+        number = calls * (first.part if same else first.full)
+        # A step as the innermost loop's brings in what is new. Else the box before has to be as large, and near.
+        linked = first.near if same else (first.part >= first.full and within)
+        if linked and stands and not same:
+            words.standing += number
+        elif linked:
+            _link(words, number, known, served, first.key if same else key)
         else:
-            _link(words, calls * full, known, served, outer_key)
+            words.plain += number
 
 
 @njit
-def settle(words: Floats, edge: Floats) -> None:
+def settle(words: Record, edge: Record) -> None:
     """Take steps that stand as served in full only where two instances can hold one box."""
-    if edge[COINCIDE] == 0.0:
-        words[PLAIN] += words[STANDING]
-        words[STANDING] = 0.0
+    if not edge.coincide:
+        words.plain += words.standing
+        words.standing = 0.0
 
 
 @njit
-def asked_words(words: Floats, edge: Floats, distinct: float, known: bool, fan: Ints) -> float:
+def asked_words(words: Record, edge: Record, distinct: float, known: bool, fan: Record) -> float:
     """Words that the next kept level outside is asked for, at least.
 
     ``edge`` is the boundary's of `Unrolled.edge`, ``distinct`` its `DISTINCT` for this tile, ``fan`` that of
     `Mesh.fan`, where it is known.
     """
     if known:
-        return float((words[PLAIN] * fan[BOXES] - words[SPARED]) * edge[BEYOND])
-    return float(words[PLAIN] * distinct + words[MOVED] * edge[DISTINCT_LINKED])
+        return float((words.plain * fan.boxes - words.spared) * edge.beyond)
+    return float(words.plain * distinct + words.moved * edge.distinct_linked)
 
 
 @njit
-def filled_words(words: Floats, edge: Floats, fan: Ints) -> float:
+def filled_words(words: Record, edge: Record, fan: Record) -> float:
     """Words counted as fills of one instance, at least.
 
     Timeloop averages what the parent sends over the fan-out, adds what links bring divided by the instances of *all*
     levels above, and rounds: so words that come over links can be missing.
     """
-    linked = words[MOVED] * edge[FILL_LINKED] + words[STANDING] * edge[FILL_STANDING]
-    if words[SERVED] > 0.0:
-        linked -= words[SERVED] / fan[INSTANCES_BELOW] * (1.0 - edge[FILL_STANDING])
-    elif words[MOVED] == 0.0 and words[STANDING] == 0.0:
-        return float(words[PLAIN])
-    return float(math.floor((words[PLAIN] + linked) * (1.0 - 1e-12)))
+    linked = words.moved * edge.fill_linked + words.standing * edge.fill_standing
+    if words.served > 0.0:
+        linked -= words.served / fan.instances * (1.0 - edge.fill_standing)
+    elif words.moved == 0.0 and words.standing == 0.0:
+        return float(words.plain)
+    return float(math.floor((words.plain + linked) * (1.0 - 1e-12)))

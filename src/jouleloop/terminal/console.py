@@ -22,6 +22,11 @@ def print_text(text: str) -> None:
     stdout.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
+def print_note(text: str) -> None:
+    """Print ``text`` on standard error as it is."""
+    stderr.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
 def print_table(table: Table) -> None:
     """Print ``table`` on standard output, as wide as the terminal or ``COLUMNS``: 80 columns where there is neither.
 

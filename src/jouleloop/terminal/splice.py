@@ -3,7 +3,12 @@
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
+
+import typer
+
+#: Whether a command prints plain data.
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 def spliced(**readers: Callable[..., object]) -> Callable[[Callable[..., None]], Callable[..., None]]:

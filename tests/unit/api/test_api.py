@@ -168,7 +168,7 @@ def test_names_are_found_in_any_folder(tmp_path: Path, monkeypatch: pytest.Monke
     assert own_root() is None
     assert roots() == (shipped_root(),) == (ROOT,)
     assert {"eyeriss", "simba"} <= set(jl.architecture_names())
-    assert len(jl.sweep("fc_inputs", []).index) == 0
+    assert len(jl.sweep("fc_inputs", "eyeriss").index) == 32
 
 
 def test_the_own_project_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

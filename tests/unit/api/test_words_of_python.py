@@ -51,6 +51,16 @@ def test_a_sweep_tells_all_that_is_wrong() -> None:
     assert len(text.splitlines()) == 6
 
 
+def test_the_content_of_a_sweep_is_the_parameter() -> None:
+    text = fault_of({"kind": "fcc", "variable": "C", "expected": "linear"}, "eyeriss", call=jl.sweep)
+    assert text.startswith("layers: kind: unknown choice (got 'fcc')")
+
+
+@pytest.mark.parametrize(("layer", "said"), [(None, "is no layer"), ("cnov:C3", "not a layer (got 'cnov:C3')")])
+def test_bounds_name_the_layer_once(layer: object, said: str) -> None:
+    assert fault_of("eyeriss", layer, call=jl.bounds).startswith(f"layer: {said}")
+
+
 def test_a_network_that_is_none_has_a_nearest_name() -> None:
     text = fault_of("resnet5", "eyeriss", call=jl.sweep)
     assert text.startswith("layers: unknown sweep or network (got 'resnet5')")

@@ -42,7 +42,10 @@ SWEEPS = {
     "empty range": (FC.replace("[16, 32]", "{start: 9, stop: 3, step: 1}"), "ranges.C: empty range: stop 3 is below"),
     "step zero": (FC.replace("[16, 32]", "{start: 1, stop: 3, step: 0}"), "ranges.C: step must be a positive integer"),
     "unknown kind": (FC.replace("kind: fc", "kind: fcc"), "kind: unknown choice.*did you mean 'fc'"),
-    "unknown growth": (FC.replace("linear", "linnear"), "linnear.*linear"),
+    "unknown growth": (
+        FC.replace("linear", "linnear"),
+        r"expected: unknown growth \(got 'linnear'\).*did you mean 'linear'",
+    ),
     "unknown variable": (FC.replace("variable: C", "variable: CC"), "CC"),
     "unknown size": (FC.replace("ranges: {C", "ranges: {CX"), "ranges.CX: unknown size.*did you mean 'C'"),
     "no YAML": ("[1, {", "not valid YAML at line"),
@@ -188,6 +191,15 @@ def test_layers(run: Callable[..., Outcome], layer: str) -> None:
     assert (code, out) == (2, ""), err
     assert re.search(LAYERS[layer], err), err
     assert len(err) < 2000
+
+
+def test_layers_without_growth_are_a_network(run: Callable[..., Outcome], tmp_path: Path) -> None:
+    """Not a sweep, which would be told that its kind, variable and growth are missing."""
+    (tmp_path / "mine.yaml").write_text("layers:\n- {name: head, layer: 'fc:256x10'}\n")
+    code, _, said = run("network", tmp_path / "mine.yaml", "--arch", "eyeriss")
+    assert code == 2
+    assert "layers.0.layer: unknown key" in said
+    assert "variable" not in said
 
 
 def test_names_that_no_file_can_have(run: Callable[..., Outcome]) -> None:

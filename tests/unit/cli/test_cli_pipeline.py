@@ -16,6 +16,7 @@ import yaml
 import jouleloop as jl
 from jouleloop.cli import main
 from jouleloop.cli.show import show_result
+from jouleloop.study.occupied import claim
 from paths import ROOT
 from waiting import LIMIT_S
 
@@ -68,7 +69,7 @@ def test_map_answers_in_three_lines(run: Run) -> None:
     assert first[0] == f"energy    {counts['energy_pj'] / 1e6:.4g} µJ, {each:.4g} pJ/MAC"
     assert first[1] == f"cycles    {counts['cycles']:,}, utilization {counts['utilization']:.1%}"
     exponent = len(str(best["mapspace_size"])) - 1
-    assert re.fullmatch(rf"optimum   proven, of \d\.\de{exponent} mappings", first[2])
+    assert re.fullmatch(rf"optimum   proven, of \d\.\de{exponent} mappings of the mapspace timeloop", first[2])
     assert max(map(len, first)) <= 80
 
 
@@ -77,7 +78,8 @@ def test_a_search_that_proves_nothing_says_how_far_it_may_be(capsys: pytest.Capt
     assert found.search is not None
     stopped = replace(found.search, optimal=False, lower_bound=found.energy_pj / 1.25, mapspace_size=123)
     show_result(replace(found, search=stopped))
-    assert capsys.readouterr().out.splitlines()[2] == "optimum   not proven, gap at most 25.00%; 123 mappings"
+    of = "123 mappings of the mapspace timeloop"
+    assert capsys.readouterr().out.splitlines()[2] == f"optimum   not proven, gap at most 25.00%; {of}"
 
 
 def test_map_writes_what_evaluate_reads(run: Run, tmp_path: Path) -> None:
@@ -144,12 +146,19 @@ def test_config_finds_what_a_run_finds(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "jouleloop", "config"]
     sound = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert sound.returncode == 0, sound.stderr
+    claim(tmp_path / "results", ["other"])
+    refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "warning: This run is refused: results: holds another study" in refused.stderr
     path = tmp_path / "mappings/simba.yaml"
     path.write_text(path.read_text().replace("target: DRAM", "target: DRUM", 1))
     broken = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert broken.returncode == 2
     assert "DRUM" in broken.stderr
     assert "Traceback" not in broken.stderr
+    shutil.rmtree(tmp_path / "arch")
+    without = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert without.returncode == 2, "a configuration without arch/ beside it is that of this folder, not the package's"
+    assert "no such file (got 'arch/simba.yaml')" in without.stderr
 
 
 def test_figures_without_results(run: Run, tmp_path: Path) -> None:

@@ -118,16 +118,16 @@ def test_an_interrupted_check_says_how_far_it_was(
     assert run(monkeypatch, "--certificate", str(file)) == 0
     parts = len(json.loads(file.read_text())["parts"])
     assert parts > 2
-    before, verified = verify._Part.verify, 0
+    before, verified = verify.Part.verify, 0
 
-    def interrupted(part: verify._Part, given: dict[str, object]) -> None:
+    def interrupted(part: verify.Part, given: dict[str, object]) -> None:
         nonlocal verified
         verified += 1
         if verified > 2:
             raise KeyboardInterrupt
         before(part, given)
 
-    monkeypatch.setattr(verify._Part, "verify", interrupted)
+    monkeypatch.setattr(verify.Part, "verify", interrupted)
     monkeypatch.setattr(sys, "argv", ["jouleloop", "check", str(file)])
     capsys.readouterr()
     with pytest.raises(SystemExit) as ended:

@@ -90,7 +90,12 @@ def test_every_layer_has_a_mapping_to_look_at_and_designs_stand_side_by_side(
     assert rows["first"] == [f"{first / 1e6:.3f}", f"{second / 1e6:.3f}", f"{second / first:.3f}"]
     twice = 2 * energies.loc[("eyeriss", "odd"), "total_pj"]
     assert rows["odd"] == [f"{twice / 1e6:.3f}", "–", "–"]
-    assert {"DRAM", "psum_spad", "compute"} <= set(rows)
+    on_both = energies.loc[["eyeriss", "simba"]].query("layer != 'odd'").groupby("architecture")
+    sums = on_both[["total_pj", "compute_pj"]].sum() / 1e6
+    ratio = sums["total_pj"]["simba"] / sums["total_pj"]["eyeriss"]
+    assert rows["(3"] == ["layers", "mapped", "on", "all)", *(f"{one:.3f}" for one in (*sums["total_pj"], ratio))]
+    assert rows["compute"][:2] == [f"{one:.3f}" for one in sums["compute_pj"]]
+    assert {"DRAM", "psum_spad"} <= set(rows)
 
 
 def test_a_study_is_never_overwritten_unasked(
@@ -201,3 +206,32 @@ def test_both_kinds_of_factors_say_what_the_imperfect_ones_save(
     code, _, err = run(capsys, monkeypatch, "report", "results")
     assert code == 0, err
     assert 'id="savings-title"' in Path("results/report.html").read_text(encoding="utf-8")
+
+
+def test_a_layer_that_no_rule_reads_leaves_the_others_mapped(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shipped = yaml.safe_load((ROOT / "mappings/eyeriss.yaml").read_text(encoding="utf-8"))
+    Path("theirs.yaml").write_text(yaml.safe_dump({key: shipped[key] for key in shipped if key != "shapes"}))
+    spaces = [
+        {"name": "X", "projection": [[["I"]], [["K"]]]},
+        {"name": "Y", "projection": [[["K"]], [["J"]]]},
+        {"name": "Z", "projection": [[["I"]], [["J"]]], "read_write": True},
+    ]
+    shape = {"name": "mine", "dimensions": ["I", "J", "K"], "data_spaces": spaces}
+    Path("mine.yaml").write_text(yaml.safe_dump({"problem": {"shape": shape, "instance": {"I": 4, "J": 4, "K": 4}}}))
+    product = "- {name: product, kind: matmul, sizes: {M: 8, K: 8, N: 8}}\n"
+    Path("mixed.yaml").write_text(f"layers:\n{product}- {{name: own, kind: problem, shape: mine.yaml}}\n")
+    arguments = ("network", "mixed.yaml", "--arch", "eyeriss", "--constraints", "theirs.yaml", "--output", "out")
+    code, _, _ = run(capsys, monkeypatch, *arguments)
+    assert code == 1
+    rows = pd.read_csv("out/energies.csv").set_index("layer")
+    assert dict(rows["status"]) == {"product": "ok", "own": "invalid"}
+    refusals = [record.getMessage() for record in caplog.records if "no rule says" in record.getMessage()]
+    assert refusals == [rows["reason"]["own"]]  # said once
+    assert "docs/constraints.md" in refusals[0]
+    assert "shapes: {mine: {dimensions: {I: ?, J: ?, K: ?}" in refusals[0]

@@ -1,87 +1,67 @@
-"""How often words pass boundaries at least, as far as the loops outside are known; docs/search-residual.md, "Times"."""
+"""How often words pass boundaries at least, as far as the loops outside are known; docs/proof.md, "Times through"."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Bools, Floats, Ints
-from jouleloop.optimum.residual.bound import (
-    AGAIN,
-    ASKED_PJ,
-    BOX,
-    CHILD,
-    FILLED_PJ,
-    LOST_PJ,
-    ONCE_PJ,
-    OVER,
-    RANK,
-    has_windows,
-)
+from jouleloop.model.arrays import Floats, Ints
+from jouleloop.optimum.arrays import RANK
+from jouleloop.optimum.residual.bound import has_windows
 from jouleloop.optimum.residual.ends import ends_once
+from jouleloop.optimum.residual.state import Design, Unrolled, Walk
 
 #: Most dimensions whose loops may let a data space stand that are taken one by one; more are taken at their best.
 _MOST_SAVING = 4
 
 
+class _Innermost(NamedTuple):
+    """The loop that is taken for the innermost of those outside a boundary, and what is known of the others."""
+
+    j: int
+    saving: int
+    """Dimensions with a loop between two of ``j``, where what ``j`` moves may stand; a bit each."""
+    free: bool
+    """Whether data spaces are not held to the same dimensions."""
+    complete: bool
+    """Whether the ends of the level are known."""
+
+
+class Stepping(NamedTuple):
+    """How the loops outside a boundary step, see `again_times`."""
+
+    within: int
+    """The dimensions along whose rank the innermost loop slides, which is passed once; a bit each."""
+    saving: int
+    stays: float
+    """The dimensions that stand still in a share of all boxes."""
+    rested: bool
+    """Whether two loops of a rank may cancel."""
+
+
 @njit
-def ahead_pj(
-    relevant: Bools, mate: Ints, counts: Ints, crossings: Floats, halos: Floats, pending: Bools, slots: Ints,
-    ends: Ints, most: Ints, passes: Ints, inner: Ints, rest: Ints, used: Floats, complete: bool,
-) -> float:  # fmt: skip
+def ahead_pj(design: Design, unrolled: Unrolled, walk: Walk, level: int, complete: bool) -> float:
     """Return by how much [pJ] the boundaries that are not priced yet cost more than once through, at least.
 
-    All of them have the loops of one level next outside. Where it is ``complete``, its ``ends`` are known, each up to
-    the ``most`` that it stands for, and it has some.
-
-    Parameters
-    ----------
-    relevant
-        Whether a dimension moves a data space, shape (data spaces, dimensions).
-    counts, crossings, pending
-        Crossings of a data space, see `jouleloop.optimum.residual.bound`, and which of them are asked for.
-    slots
-        Temporal slots of the level, shape (dimensions, SLOT).
-    passes
-        Iterations of all loops from the level outward.
-    inner, rest
-        How many of them an instance runs at least, and of those outside the level.
-    used
-        By level and dimension, the share of its units that the last pass needs.
+    All of them, `Walk.pending`, have the loops of one level next outside. Where it is ``complete``, its ends are known,
+    and it has some. `Room.inner` says how many passes from the level outward an instance runs at least, `Room.rest` how
+    many of those outside the level.
     """
-    dims = inner.shape[0]
+    passes = walk.ends.passes[level]
     least = np.inf
-    for j in range(dims):
-        if (ends[j] == 1) if complete else (passes[j] == 1):
-            continue
-        single, inside = True, False
-        if complete:
-            single = has_windows(mate) or ends_once(passes[j], ends[j], most[j])
-            for e in range(dims):
-                inside = inside or (ends[e] > 1 and slots[e, RANK] < slots[j, RANK])
-        if inside:
+    for j in range(passes.shape[0]):
+        comes, single = _comes_innermost(design, walk, level, j, complete)
+        if not comes:
             continue
         others, number = 0, 0
-        if single:
-            for e in range(dims):
-                if e != j and passes[e] > 1:
-                    others |= 1 << e
-                    number += 1
+        for e in range(passes.shape[0]):
+            if single and e != j and passes[e] > 1:
+                others |= 1 << e
+                number += 1
         free = number > _MOST_SAVING
         saving = others
         while True:
-            total = 0.0
-            for v in range(relevant.shape[0]):
-                for i in range(counts[v]):
-                    crossing = crossings[v, i]
-                    if not pending[v, i]:
-                        continue
-                    asked, filled = _times(
-                        relevant[v], mate[v], halos[v, i], j, saving, free, ends, most, passes, inner, rest,
-                        used[int(crossing[CHILD]) + 1], complete,
-                    )  # fmt: skip
-                    if asked > 1.0:
-                        more_pj = crossing[ASKED_PJ] * asked + crossing[FILLED_PJ] * filled
-                        total += max(0.0, more_pj - crossing[LOST_PJ] - crossing[ONCE_PJ])
-            least = min(least, total)
+            least = min(least, _pending_pj(design, unrolled, walk, level, _Innermost(j, saving, free, complete)))
             if free or saving == 0:
                 break
             # The next subset of the others.
@@ -90,76 +70,107 @@ def ahead_pj(
 
 
 @njit
-def _times(
-    relevant: Bools, mate: Ints, halos: Floats, j: int, saving: int, free: bool, ends: Ints, most: Ints, passes: Ints,
-    inner: Ints, rest: Ints, used: Floats, complete: bool,
-) -> tuple[float, float]:  # fmt: skip
-    """Return how often words are asked for and reach a unit on average, at least; ``j`` is the innermost loop.
+def _comes_innermost(design: Design, walk: Walk, level: int, j: int, complete: bool) -> tuple[bool, bool]:
+    """Return whether a loop over ``j`` may be the innermost of a level, and whether others may let boxes stand."""
+    ends, slots = walk.ends, design.slots[level]
+    if not complete:
+        return ends.passes[level, j] > 1, True
+    inside = ends.least[level, j] == 1
+    for e in range(slots.shape[0]):
+        inside = inside or (ends.least[level, e] > 1 and slots[e, RANK] < slots[j, RANK])
+    once = ends_once(ends.passes[level, j], ends.least[level, j], ends.largest_end[level, j])
+    return not inside, has_windows(design.mate) or once
 
-    ``saving``: the dimensions with a loop between two of ``j``, where what ``j`` moves may stand; ``free``: whether
-    they are not held to it. ``used``: the share of a unit's neighbours that work in the last pass.
-    """
-    dims = relevant.shape[0]
+
+@njit
+def _pending_pj(design: Design, unrolled: Unrolled, walk: Walk, level: int, loop: _Innermost) -> float:
+    """Return by how much [pJ] all pending boundaries cost more than once through, one loop being the innermost."""
+    total = 0.0
+    for v in range(design.relevant.shape[0]):
+        for i in range(unrolled.counts[v]):
+            if walk.pending[level, v, i]:
+                crossing = unrolled.crossings[v, i]
+                asked, filled = _times(design, unrolled, walk, level, v, i, loop)
+                if asked > 1.0:
+                    more_pj = crossing.asked_pj * asked + crossing.filled_pj * filled
+                    total += max(0.0, more_pj - crossing.lost_pj - crossing.once_pj)
+    return total
+
+
+@njit
+def _times(
+    design: Design, unrolled: Unrolled, walk: Walk, level: int, v: int, i: int, loop: _Innermost
+) -> tuple[float, float]:  # fmt: skip
+    """Return how often words are asked for and reach a unit on average, at least."""
+    relevant, mate, inner, j = design.relevant[v], design.mate[v], walk.room.inner, loop.j
+    used = walk.ends.used[unrolled.crossings[v, i].child + 1]
     if relevant[j]:
         # In the last pass of j all may stand still, which is one box of all it visits.
         within, stays, kept = 0, 1.0 / inner[j], 1.0
         if mate[j] >= 0:
-            within, stays, kept = 1 << j | 1 << mate[j], halos[j, BOX], 1.0 - halos[j, OVER]
-        asked, filled = again_times(relevant, mate, halos, AGAIN, within, inner, saving, stays, used)
+            halo = unrolled.halos[v, i, j]
+            within, stays, kept = 1 << j | 1 << mate[j], halo.box, 1.0 - halo.over
+        asked, filled = again_times(design, unrolled, v, i, inner, used, Stepping(within, loop.saving, stays, False))
         return asked * kept, filled * kept
     asked, filled = 1.0, 1.0
     # What no loop of a complete level moves waits for one outside, where all of it is counted.
-    moved = not complete
-    for d in range(dims):
-        moved = moved or (relevant[d] and ends[d] > 1)
-    if moved and not free:
-        for d in range(dims):
-            if saving >> d & 1 and relevant[d] and mate[d] < 0:
+    moved = not loop.complete
+    for d in range(inner.shape[0]):
+        moved = moved or (relevant[d] and walk.ends.least[level, d] > 1)
+    if moved and not loop.free:
+        for d in range(inner.shape[0]):
+            if loop.saving >> d & 1 and relevant[d] and mate[d] < 0:
                 # Between two loops of j it is moved, and so fetched again in every run of the outer of them.
                 asked = max(asked, 2.0 - 1.0 / inner[d])
                 filled = max(filled, 1.0 + used[j] * (1.0 - 1.0 / inner[d]))
-    if complete:
-        outside, reached = 1.0, 1.0
-        for d in range(dims):
-            if not relevant[d]:
-                outside *= rest[d]
-                reached *= rest[d] - 1.0 + used[d]
-        for d in range(dims):
-            if relevant[d] and mate[d] < 0 and ends[d] > 1:
-                stays = 1.0 / inner[d] if ends_once(passes[d], ends[d], most[d]) else 0.0
-                asked = max(asked, 1.0 + (outside - 1.0) * (1.0 - stays))
-                filled = max(filled, 1.0 + (reached - 1.0) * (1.0 - stays))
+    if loop.complete:
+        return _complete_times(design, walk, level, v, used, asked, filled)
+    return asked, filled
+
+
+@njit
+def _complete_times(
+    design: Design, walk: Walk, level: int, v: int, used: Floats, asked: float, filled: float
+) -> tuple[float, float]:  # fmt: skip
+    """Raise how often words of a data space are asked for and filled to what the ends of a complete level say."""
+    relevant, mate, ends, rest, inner = design.relevant[v], design.mate[v], walk.ends, walk.room.rest, walk.room.inner
+    outside, reached = 1.0, 1.0
+    for d in range(inner.shape[0]):
+        if not relevant[d]:
+            outside *= rest[d]
+            reached *= rest[d] - 1.0 + used[d]
+    for d in range(inner.shape[0]):
+        if relevant[d] and mate[d] < 0 and ends.least[level, d] > 1:
+            once = ends_once(ends.passes[level, d], ends.least[level, d], ends.largest_end[level, d])
+            stays = 1.0 / inner[d] if once else 0.0
+            asked = max(asked, 1.0 + (outside - 1.0) * (1.0 - stays))
+            filled = max(filled, 1.0 + (reached - 1.0) * (1.0 - stays))
     return asked, filled
 
 
 @njit
 def again_times(
-    relevant: Bools, mate: Ints, halos: Floats, again: int, within: int, number: Ints, saving: int, stays: float,
-    used: Floats,
+    design: Design, unrolled: Unrolled, v: int, i: int, number: Ints, used: Floats, stepping: Stepping
 ) -> tuple[float, float]:  # fmt: skip
     """Return how often words are asked for and reach a unit on average at least, if every loop outside steps.
 
     Parameters
     ----------
-    again
-        `AGAIN`, or `RESTED` where two loops of a rank may cancel.
-    within
-        The dimensions along whose rank the innermost loop slides, which is passed once; a bit each.
     number
         How often each dimension's loops step.
-    saving, stays
-        The dimensions that stand still in a share of all boxes.
     used
         By dimension, the share of the units that the last pass needs.
     """
+    mate, saving, stays = design.mate[v], stepping.saving, stepping.stays
     asked, filled = 1.0, 1.0
-    for d in range(relevant.shape[0]):
+    for d in range(mate.shape[0]):
         ask, fill, low = 1.0, 1.0, 1.0
-        if not relevant[d]:
+        if not design.relevant[v, d]:
             ask = float(number[d])
             fill, low = ask - 1.0 + used[d], used[d]
-        elif mate[d] > d and not within >> d & 1:
-            ask = fill = halos[d, again]
+        elif mate[d] > d and not stepping.within >> d & 1:
+            halo = unrolled.halos[v, i, d]
+            ask = fill = halo.rested if stepping.rested else halo.again
         if saving >> d & 1 or (mate[d] >= 0 and saving >> mate[d] & 1):
             ask = ask * (1.0 - stays) + stays
             fill = fill * (1.0 - stays) + low * stays

@@ -5,67 +5,41 @@ over all units unrolled outside, rounded up: instance 0, which Timeloop executes
 reach a level are averaged over the fan-out just outside of it.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, FANOUT_X, FANOUT_Y, READ_PJ, WRITE_PJ, Bools, Floats, Ints
+from jouleloop.optimum.arrays import FIXED, MOST
+from jouleloop.optimum.costs import vectors
+from jouleloop.optimum.residual.state import Design, Unrolled, value_of
 
-#: Places of a crossing: child (-1: compute units), parent, words asked of a parent and filled into a child, both per
-#: instance and at least, words of the parent and of the child that need no read before the first write; energy [pJ] of
-#: words that pass once, before any end is known and as far as ends are, and by how much it grows for every time more
-#: that they are asked for, and that they are filled; 1 where no instance takes words that slide from its neighbours.
-(
-    CHILD,
-    PARENT,
-    ASKED,
-    FILLED,
-    SPARED_PARENT,
-    SPARED_CHILD,
-    ROOT_PJ,
-    ONCE_PJ,
-    ASKED_PJ,
-    FILLED_PJ,
-    LOST_PJ,
-    LINKLESS,
-    CROSSING,
-) = range(13)
-#: Places of a halo, by dimension: how often the words of its rank pass if no window slides along it, where every step
-#: outside moves it and where two loops may cancel; all boxes that an instance, or all of a fan-out, hold at once, and
-#: what of it is still there when the dimension is through and begins again; as shares of all words along the rank.
-AGAIN, RESTED, BOX, OVER, HALO = range(5)
 #: Products of shares are rounded; words are whole numbers, or far from one by comparison.
 _ROUNDING = 1e-14
-#: Places of a slot: the factor where it is fixed (0 where it is free), most, least, and rank of its loop.
-FIXED, MOST, LEAST, RANK, SLOT = range(5)
 
 
 @njit
-def vectors(words: float, block_words: float) -> float:
-    """Vector accesses for a number of words; a hair above a whole number is rounding, not a word."""
-    return float(np.ceil(words / block_words - 1e-9))
-
-
-@njit
-def crossing_pj(
-    spec: Floats, instances: Floats, crossing: Floats, read_write: bool, elided: bool, times: float, fill_times: float
-) -> float:
+def crossing_pj(design: Design, unrolled: Unrolled, v: int, i: int, times: float, fill_times: float) -> float:
     """Energy [pJ] of a crossing whose words are asked for and filled so many times, at least; over all instances."""
-    parent, child = int(crossing[PARENT]), int(crossing[CHILD])
+    crossing, spec, instances = unrolled.crossings[v, i], design.target.spec, unrolled.instances
+    read_write = design.target.layer.read_write[v]
+    parent, child = crossing.parent, crossing.child
     sharing = min(instances[parent], spec[parent, CLUSTERS])
     block = spec[parent, BLOCK_WORDS]
-    asked = crossing[ASKED] * times
+    asked = crossing.asked * times
     if read_write:
         total = vectors(asked, block) * spec[parent, WRITE_PJ]
-        again = np.floor((asked - crossing[SPARED_PARENT]) * (1.0 + _ROUNDING))
+        again = np.floor((asked - crossing.spared_parent) * (1.0 + _ROUNDING))
         if again > 0:
             total += vectors(again, block) * spec[parent, READ_PJ]
     else:
         total = vectors(asked, block) * spec[parent, READ_PJ]
     total *= sharing
     if child >= 0:
-        filled = np.floor(crossing[FILLED] * fill_times * (1.0 + _ROUNDING))
-        if read_write and elided:
-            filled = np.floor(filled - crossing[SPARED_CHILD])
+        filled = np.floor(crossing.filled * fill_times * (1.0 + _ROUNDING))
+        if read_write and design.target.elided:
+            filled = np.floor(filled - crossing.spared_child)
         if filled > 0:
             sharing = min(instances[child], spec[child, CLUSTERS])
             total += vectors(filled, spec[child, BLOCK_WORDS]) * spec[child, WRITE_PJ] * sharing
@@ -118,16 +92,21 @@ def _apart_words(bound: int, extent: int, share: int, step: int, whole: int) -> 
 
 
 @njit
-def _share(bounds: Ints, relevant: Bools, mate: Ints, step: Ints, units: Ints) -> float:
-    """Return the words of a data space that an instance sees, of as many as are unrolled outside by dimension."""
+def _share(design: Design, factors: Ints, v: int, first: int) -> float:
+    """Return the words of a data space that an instance sees, of what is unrolled from a level outward."""
+    bounds, mate, step = design.target.layer.bounds, design.mate[v], design.step[v]
     words = 1.0
     for d in range(bounds.shape[0]):
-        if relevant[d] and mate[d] < 0:
-            words *= -(-bounds[d] // units[d])
-        elif relevant[d] and mate[d] > d:
+        if not design.relevant[v, d] or 0 <= mate[d] < d:
+            continue
+        units = _beyond(factors, first, d)
+        here = -(-bounds[d] // units)
+        if mate[d] < 0:
+            words *= here
+        else:
             e = mate[d]
-            here, there = -(-bounds[d] // units[d]), -(-bounds[e] // units[e])
-            words *= union_words(here, there, step[d], step[e], units[d] == 1, units[e] == 1)
+            units_there = _beyond(factors, first, e)
+            words *= union_words(here, -(-bounds[e] // units_there), step[d], step[e], units == 1, units_there == 1)
     return words
 
 
@@ -183,26 +162,27 @@ def has_windows(mate: Ints) -> bool:
     return found
 
 
+class _Mesh(NamedTuple):
+    """The places of one arrangement of spatial loops."""
+
+    units: int
+    columns: int
+    rows: int
+
+
 @njit
-def may_link(
-    bounds: Ints, coef: Ints, spec: Floats, level: int, factors: Ints, loops: Ints, numbers: Ints, extent: Ints,
-    largest: Ints,
-) -> bool:  # fmt: skip
+def may_link(design: Design, unrolled: Unrolled, v: int, level: int, extent: Ints, largest: Ints) -> bool:
     """Whether a unit of the fan-out of a level may take words from a mesh neighbour, once a step has moved the box.
 
     A step moves a rank by multiples of what all units span. A neighbour has the words only if it is as far away.
 
     Parameters
     ----------
-    coef
-        Of the data space, shape (ranks, dimensions).
-    factors
-        Unrolled at the level, by dimension.
-    loops, numbers
-        Its arrangements, and loops of each and their number, see `jouleloop.optimum.residual.descend.Unrolled`.
     extent, largest
         The tile of a unit, at least and at most.
     """
+    bounds, coef, factors = design.target.layer.bounds, design.target.layer.coef[v], unrolled.factors[level]
+    numbers = unrolled.numbers[level]
     ranks, dims = coef.shape
     for d in range(dims):
         left = -(-bounds[d] // extent[d])
@@ -221,231 +201,267 @@ def may_link(
                 held = factors[d] * (extent[d] if extent[d] == largest[d] else 1)
                 least[r] = np.gcd(least[r], coef[r, d] * held)
     for n in range(numbers[1]):
-        units, along_x, along_y = 1, 1, 1
-        for i in range(numbers[0]):
-            units *= loops[n, i, 1]
-            if loops[n, i, 2] == 0:
-                along_x *= loops[n, i, 1]
-            else:
-                along_y *= loops[n, i, 1]
-        columns, rows = max(along_x, int(spec[level, FANOUT_X])), max(along_y, int(spec[level, FANOUT_Y]))
-        offsets = np.zeros((units, ranks), np.int64)
-        for unit in range(units):
-            rest = unit
-            for i in range(numbers[0] - 1, -1, -1):
-                d = loops[n, i, 0]
-                for r in range(ranks):
-                    offsets[unit, r] += coef[r, d] * extent[d] * (rest % loops[n, i, 1])
-                rest //= loops[n, i, 1]
-        for unit in range(units):
-            for side in range(2):
-                other = unit + (columns if side else 1)
-                if (side == 0 and other % columns == 0) or other >= units or other // columns >= rows:
-                    continue
-                apart, alike = False, True
-                for r in range(ranks):
-                    distance = offsets[other, r] - offsets[unit, r]
-                    apart = apart or distance != 0
-                    alike = alike and (distance == 0 if least[r] == 0 else distance % least[r] == 0)
-                if apart and alike:
-                    return True
+        if _meets(coef, design.target.spec[level], unrolled.loops[level, n, : numbers[0]], extent, least):
+            return True
     return False
 
 
 @njit
-def fill_crossings(
-    bounds: Ints, relevant: Bools, mate: Ints, step: Ints, keep: Bools, factors: Ints, idle: Bools,
-    crossings: Floats, counts: Ints, instances: Floats,
-) -> None:  # fmt: skip
-    """Write the crossings of every data space, innermost first, their number, and the instances of every level.
+def _meets(coef: Ints, spec: Floats, loops: Ints, extent: Ints, least: Ints) -> bool:
+    """Whether two mesh neighbours of an arrangement are apart by multiples of the ``least`` move, by rank."""
+    ranks = coef.shape[0]
+    mesh = _lay_out(spec, loops)
+    offsets = np.zeros((mesh.units, ranks), np.int64)
+    for unit in range(mesh.units):
+        rest = unit
+        for i in range(loops.shape[0] - 1, -1, -1):
+            d = loops[i, 0]
+            for r in range(ranks):
+                offsets[unit, r] += coef[r, d] * extent[d] * (rest % loops[i, 1])
+            rest //= loops[i, 1]
+    for unit in range(mesh.units):
+        for side in range(2):
+            other = unit + (mesh.columns if side else 1)
+            if (side == 0 and other % mesh.columns == 0) or other >= mesh.units or other // mesh.columns >= mesh.rows:
+                continue
+            apart, alike = False, True
+            for r in range(ranks):
+                distance = offsets[other, r] - offsets[unit, r]
+                apart = apart or distance != 0
+                alike = alike and (distance == 0 if least[r] == 0 else distance % least[r] == 0)
+            if apart and alike:
+                return True
+    return False
 
-    ``factors`` holds spatial factors, ``idle`` whether some of those units are never used, shape (levels, dimensions).
-    """
-    levels, spaces = keep.shape
-    dims = bounds.shape[0]
-    outside = np.ones((levels + 2, dims), np.int64)
-    for level in range(levels - 1, -1, -1):
-        for d in range(dims):
-            outside[level, d] = outside[level + 1, d] * factors[level, d]
-    # What is unrolled outside a level are the factors of the levels outside it.
-    points = 1.0
+
+@njit
+def _lay_out(spec: Floats, loops: Ints) -> _Mesh:
+    """Return the units of an arrangement, and the columns and rows that they lie on."""
+    units, along_x, along_y = 1, 1, 1
+    for i in range(loops.shape[0]):
+        units *= loops[i, 1]
+        if loops[i, 2] == 0:
+            along_x *= loops[i, 1]
+        else:
+            along_y *= loops[i, 1]
+    return _Mesh(units, max(along_x, int(spec[FANOUT_X])), max(along_y, int(spec[FANOUT_Y])))
+
+
+@njit
+def _fill_crossings(design: Design, unrolled: Unrolled) -> None:
+    """Write the crossings of every data space, innermost first, their number, and the instances of every level."""
+    factors, bounds = unrolled.factors, design.target.layer.bounds
+    levels, dims = factors.shape
+    points, alone = 1.0, True
     for d in range(dims):
-        points *= -(-bounds[d] // outside[0, d])
-    alone = True
-    for d in range(dims):
+        points *= -(-bounds[d] // _beyond(factors, 0, d))
         alone = alone and factors[0, d] == 1
     for level in range(levels):
-        instances[level] = 1.0
+        unrolled.instances[level] = 1.0
         for d in range(dims):
-            instances[level] *= outside[level + 1, d]
-    for v in range(spaces):
-        counts[v] = 0
+            unrolled.instances[level] *= _beyond(factors, level + 1, d)
+    for v in range(design.relevant.shape[0]):
+        relevant, mate = design.relevant[v], design.mate[v]
+        unrolled.counts[v] = 0
         child = -1
-        spared = np.ones(levels)
-        most = 1.0
-        for d in range(dims):
-            if relevant[v, d]:
-                most *= bounds[d]
-        for level in range(levels - 1, -1, -1):
-            spared[level] = most
-            for d in range(dims):
-                # A box of all units is at least one unit short of their number times that of one.
-                if relevant[v, d] and factors[level, d] > 1 and not idle[level, d]:
-                    most /= factors[level, d] - 1
         for level in range(levels):
-            if not keep[level, v]:
+            if not design.keep[level, v]:
                 continue
-            crossing = crossings[v, counts[v]]
-            crossing[CHILD], crossing[PARENT] = child, level
-            crossing[SPARED_PARENT] = spared[level]
-            crossing[LINKLESS] = 0.0
-            crossing[ASKED] = _share(bounds, relevant[v], mate[v], step[v], outside[child + 2])
-            crossing[ASKED] *= spread_requests(relevant[v], mate[v], factors, child + 2, level + 1)
+            crossing = unrolled.crossings[v, unrolled.counts[v]]
+            crossing.child, crossing.parent = child, level
+            crossing.spared_parent = _spared(design, unrolled, v, level)
+            crossing.linkless = False
+            crossing.asked = _share(design, factors, v, child + 2)
+            crossing.asked *= spread_requests(relevant, mate, factors, child + 2, level + 1)
             if child >= 0:
-                crossing[FILLED] = _share(bounds, relevant[v], mate[v], step[v], outside[child + 2])
-                for d in range(dims):
-                    if relevant[v, d]:
-                        crossing[FILLED] /= factors[child + 1, d]
-                    elif idle[child + 1, d]:
-                        # Two units have work, or the loop would not stand.
-                        crossing[FILLED] *= 2.0 / factors[child + 1, d]
-                if slides(relevant[v], mate[v], factors[child + 1]):
-                    for d in range(dims):
-                        if not relevant[v, d] and not idle[child + 1, d]:
-                            crossing[FILLED] /= factors[child + 1, d]
-                crossing[SPARED_CHILD] = spared[child]
+                crossing.filled = _filled(design, unrolled, v, child)
+                crossing.spared_child = _spared(design, unrolled, v, child)
             elif alone:
-                crossing[ASKED] = points * spread_requests(relevant[v], mate[v], factors, 1, level + 1)
-            counts[v] += 1
+                crossing.asked = points * spread_requests(relevant, mate, factors, 1, level + 1)
+            unrolled.counts[v] += 1
             child = level
 
 
 @njit
-def bound_unrolling(
-    bounds: Ints, relevant: Bools, mate: Ints, step: Ints, read_write: Bools, spec: Floats, compute_pj: float,
-    elided: bool, keep: Bools, factors: Ints, idle: Bools, crossings: Floats, counts: Ints, instances: Floats,
-) -> float:  # fmt: skip
-    """Return the energy [pJ] that every nest of an unrolling costs at least; write its crossings."""
-    fill_crossings(bounds, relevant, mate, step, keep, factors, idle, crossings, counts, instances)
+def _spared(design: Design, unrolled: Unrolled, v: int, level: int) -> float:
+    """Return the words of a level that need no read before the first write, at most."""
+    most = 1.0
+    for d in range(unrolled.factors.shape[1]):
+        if design.relevant[v, d]:
+            most *= design.target.layer.bounds[d]
+    for outer in range(unrolled.factors.shape[0] - 1, level, -1):
+        for d in range(unrolled.factors.shape[1]):
+            # A box of all units is at least one unit short of their number times that of one.
+            if design.relevant[v, d] and unrolled.factors[outer, d] > 1 and not unrolled.idle[outer, d]:
+                most /= unrolled.factors[outer, d] - 1
+    return most
+
+
+@njit
+def _filled(design: Design, unrolled: Unrolled, v: int, child: int) -> float:
+    """Return the words filled into an instance of a level, at least, before any end is known."""
+    relevant, factors, idle = design.relevant[v], unrolled.factors[child + 1], unrolled.idle[child + 1]
+    words = _share(design, unrolled.factors, v, child + 2)
+    for d in range(factors.shape[0]):
+        if relevant[d]:
+            words /= factors[d]
+        elif idle[d]:
+            # Two units have work, or the loop would not stand.
+            words *= 2.0 / factors[d]
+    if slides(relevant, design.mate[v], factors):
+        for d in range(factors.shape[0]):
+            if not relevant[d] and not idle[d]:
+                words /= factors[d]
+    return words
+
+
+@njit(apart=True)
+def bound_part(design: Design, unrolled: Unrolled) -> float:
+    """Write the crossings of an unrolling; return the energy [pJ] that its nests cost at least, before any end."""
+    factors = unrolled.factors
+    _fill_crossings(design, unrolled)
     units, points = 1.0, 1.0
-    for d in range(bounds.shape[0]):
-        outside = 1
-        for level in range(1, factors.shape[0]):
-            outside *= factors[level, d]
+    for d in range(factors.shape[1]):
+        outside = _beyond(factors, 1, d)
         units *= outside * factors[0, d]
         # Below the innermost level Timeloop averages over the units that it visits.
-        points *= -(-bounds[d] // outside) / factors[0, d]
-    total = np.floor(points * units * (1.0 - 1e-12)) * compute_pj
-    for v in range(keep.shape[1]):
-        for i in range(counts[v]):
-            crossings[v, i, ROOT_PJ] = crossing_pj(spec, instances, crossings[v, i], read_write[v], elided, 1.0, 1.0)
-            total += crossings[v, i, ROOT_PJ]
+        points *= -(-design.target.layer.bounds[d] // outside) / factors[0, d]
+    total = np.floor(points * units * (1.0 - 1e-12)) * design.target.compute_pj
+    for v in range(design.relevant.shape[0]):
+        for i in range(unrolled.counts[v]):
+            root_pj = crossing_pj(design, unrolled, v, i, 1.0, 1.0)
+            unrolled.crossings[v, i].root_pj = root_pj
+            total += root_pj
     return float(total)
 
 
 @njit
-def fill_line(spec: Floats, instances: Floats, crossing: Floats, read_write: bool, elided: bool) -> None:
+def bound_parts(design: Design, factors: Ints, idle: Bools, unrolled: Unrolled, bounds: Floats) -> None:
+    """Write the value of the objective that every unrolling has at least, (unrollings,), before any end is known.
+
+    ``factors`` and ``idle`` have shape (unrollings, levels, dimensions); ``unrolled`` is room to work in.
+    """
+    for n in range(factors.shape[0]):
+        unrolled.factors[:] = factors[n]
+        unrolled.idle[:] = idle[n]
+        steps = 1.0
+        for d in range(factors.shape[2]):
+            steps *= -(-design.target.layer.bounds[d] // _beyond(factors[n], 0, d))
+        bounds[n] = value_of(design, bound_part(design, unrolled), steps)
+
+
+@njit
+def fill_line(design: Design, unrolled: Unrolled, v: int, i: int) -> None:
     """Write a line below the energy [pJ] of a crossing, over how often its words are asked for and filled.
 
-    Rounding down loses at most what ``LOST_PJ`` says.
+    Rounding down loses at most what ``lost_pj`` says.
     """
-    parent, child = int(crossing[PARENT]), int(crossing[CHILD])
+    crossing, spec, instances = unrolled.crossings[v, i], design.target.spec, unrolled.instances
+    read_write = design.target.layer.read_write[v]
+    parent, child = crossing.parent, crossing.child
     sharing = min(instances[parent], spec[parent, CLUSTERS])
     read_pj = spec[parent, READ_PJ] / spec[parent, BLOCK_WORDS] * sharing
     write_pj = spec[parent, WRITE_PJ] / spec[parent, BLOCK_WORDS] * sharing
     lost = 0.0
     if read_write:
-        crossing[ASKED_PJ] = crossing[ASKED] * (read_pj + write_pj)
-        lost = (crossing[SPARED_PARENT] + 1.0) * read_pj
+        crossing.asked_pj = crossing.asked * (read_pj + write_pj)
+        lost = (crossing.spared_parent + 1.0) * read_pj
     else:
-        crossing[ASKED_PJ] = crossing[ASKED] * read_pj
-    crossing[FILLED_PJ] = 0.0
+        crossing.asked_pj = crossing.asked * read_pj
+    crossing.filled_pj = 0.0
     if child >= 0:
         fill_pj = spec[child, WRITE_PJ] / spec[child, BLOCK_WORDS] * min(instances[child], spec[child, CLUSTERS])
-        crossing[FILLED_PJ] = crossing[FILLED] * fill_pj
+        crossing.filled_pj = crossing.filled * fill_pj
         lost += fill_pj
-        if read_write and elided:
-            lost += (crossing[SPARED_CHILD] + 1.0) * fill_pj
+        if read_write and design.target.elided:
+            lost += (crossing.spared_child + 1.0) * fill_pj
     # Vectors are rounded up, but for a billionth of a word.
-    crossing[LOST_PJ] = lost + 1e-8 * (read_pj + write_pj + lost)
+    crossing.lost_pj = lost + 1e-8 * (read_pj + write_pj + lost)
 
 
 @njit
-def refine_crossing(
-    bounds: Ints, relevant: Bools, mate: Ints, step: Ints, read_write: bool, spec: Floats, elided: bool, factors: Ints,
-    idle: Bools, slots: Ints, extent: Ints, largest: Ints, instances: Floats, crossing: Floats,
-) -> float:  # fmt: skip
+def refine_crossing(design: Design, unrolled: Unrolled, v: int, i: int, extent: Ints, largest: Ints) -> float:
     """Renew a crossing whose child's ``extent`` is known; return by how much [pJ] it costs more than it did at first.
 
     A unit that is not in the last place of its dimension gets a whole tile in every pass. Instance 0 stands for all; so
     if several units work in the last pass, all of its tiles are whole. Where a tile stands for several up to the
     ``largest``, words are those of the one that has the least. An extent of 0 is not known yet.
     """
-    levels, dims = factors.shape
-    parent, child = int(crossing[PARENT]), int(crossing[CHILD])
+    crossing, bounds, factors = unrolled.crossings[v, i], design.target.layer.bounds, unrolled.factors
+    relevant, mate, child = design.relevant[v], design.mate[v], crossing.child
+    dims = factors.shape[1]
     asked, filled, spared = 1.0, 1.0, 1.0
-    linkless = crossing[LINKLESS] > 0
     for d in range(dims):
-        known = extent[d] > 0
-        boxes = -(-bounds[d] // extent[d]) if known else 2
         fan = factors[child + 1, d]
         if not relevant[d]:
-            if boxes < fan and (known or idle[child + 1, d]):
+            known = extent[d] > 0
+            boxes = -(-bounds[d] // extent[d]) if known else 2
+            if boxes < fan and (known or unrolled.idle[child + 1, d]):
                 filled *= boxes / fan
-            continue
-        if mate[d] >= 0:
-            continue
-        beyond = _beyond(factors, child + 2, d)
-        spared *= bounds[d]
-        left, tile, whole = boxes, largest[d], False
-        words = -(-bounds[d] // beyond)
-        least = (-(-boxes // beyond) - 1) * tile + bounds[d] - (boxes - 1) * tile if known else words
-        for level in range(child + 1, levels):
-            factor = factors[level, d]
-            if factor > 1:
-                whole = whole or (known and (left - 1) % factor > 0)
-                if not idle[level, d]:
-                    # The box of all units against that of one; they are at least one tile short of their number.
-                    spared *= tile / min(factor * tile, bounds[d]) if known else 1.0 / (factor - 1)
-                left = -(-left // factor)
-                tile *= factor
-            slot = slots[level, d]
-            known = known and (slot[FIXED] == 1 or (slot[FIXED] == 0 and slot[MOST] == 1))
-        words = max(words, -(-boxes // beyond) * extent[d] if whole else least)
-        asked *= words
-        filled *= words / fan
+        elif mate[d] < 0:
+            words, spared = _refine_dimension(design, unrolled, child, d, extent[d], largest[d], spared)
+            asked *= words
+            filled *= words / fan
     for d in range(dims):
         if relevant[d] and mate[d] > d:
-            e, first = mate[d], child + (1 if linkless else 2)
+            e, first = mate[d], child + (1 if crossing.linkless else 2)
             here, there = factors[child + 1, d], factors[child + 1, e]
-            union = tiled_words(bounds, step, _beyond(factors, first, d), _beyond(factors, first, e), extent, d, e)
+            units, units_there = _beyond(factors, first, d), _beyond(factors, first, e)
+            union = tiled_words(bounds, design.step[v], units, units_there, extent, d, e)
             # Units that hand nothing on ask each for its own; those apart in one of two dimensions are apart.
-            asked *= union * (max(here, there) if linkless else 1)
-            filled *= union / (1 if linkless else here * there)
-    asked *= spread_requests(relevant, mate, factors, child + 2, parent + 1)
-    if not linkless and slides(relevant, mate, factors[child + 1]):
+            asked *= union * (max(here, there) if crossing.linkless else 1)
+            filled *= union / (1 if crossing.linkless else here * there)
+    asked *= spread_requests(relevant, mate, factors, child + 2, crossing.parent + 1)
+    if not crossing.linkless and slides(relevant, mate, factors[child + 1]):
         for d in range(dims):
-            if not relevant[d] and not idle[child + 1, d]:
+            if not relevant[d] and not unrolled.idle[child + 1, d]:
                 filled /= factors[child + 1, d]
-    crossing[ASKED], crossing[FILLED] = asked, filled
-    crossing[SPARED_CHILD] = spared
-    crossing[ONCE_PJ] = crossing_pj(spec, instances, crossing, read_write, elided, 1.0, 1.0)
-    return max(0.0, float(crossing[ONCE_PJ] - crossing[ROOT_PJ]))
+    crossing.asked, crossing.filled = asked, filled
+    crossing.spared_child = spared
+    once_pj = crossing_pj(design, unrolled, v, i, 1.0, 1.0)
+    crossing.once_pj = once_pj
+    return max(0.0, float(once_pj - crossing.root_pj))
+
+
+@njit
+def _refine_dimension(
+    design: Design, unrolled: Unrolled, child: int, d: int, extent: int, largest: int, spared: float
+) -> tuple[float, float]:  # fmt: skip
+    """Return the words along a dimension that no other shares, at least, and what is spared with it, at most."""
+    bound, factors = design.target.layer.bounds[d], unrolled.factors
+    known = extent > 0
+    boxes = -(-bound // extent) if known else 2
+    beyond = _beyond(factors, child + 2, d)
+    spared *= bound
+    left, tile, whole = boxes, largest, False
+    words = -(-bound // beyond)
+    least = (-(-boxes // beyond) - 1) * tile + bound - (boxes - 1) * tile if known else words
+    for level in range(child + 1, factors.shape[0]):
+        factor = factors[level, d]
+        if factor > 1:
+            whole = whole or (known and (left - 1) % factor > 0)
+            if not unrolled.idle[level, d]:
+                # The box of all units against that of one; they are at least one tile short of their number.
+                spared *= tile / min(factor * tile, bound) if known else 1.0 / (factor - 1)
+            left = -(-left // factor)
+            tile *= factor
+        slot = design.slots[level, d]
+        known = known and (slot[FIXED] == 1 or (slot[FIXED] == 0 and slot[MOST] == 1))
+    return float(max(words, -(-boxes // beyond) * extent if whole else least)), spared
 
 
 @njit
 def fill_halos(
-    bounds: Ints, mate: Ints, step: Ints, factors: Ints, extent: Ints, largest: Ints, inner: Ints, crossing: Floats,
-    halos: Floats,
+    design: Design, unrolled: Unrolled, v: int, i: int, extent: Ints, largest: Ints, inner: Ints
 ) -> None:  # fmt: skip
-    """Write what is known of windows that slide over a data space, shape (dimensions, HALO), see `AGAIN`.
+    """Write what windows of a data space ask for once more at a crossing, see `Unrolled.halos`.
 
     ``extent`` and ``largest`` are the child's tile and the largest that leaves as many passes, ``inner`` the tiles that
     an instance sees.
     """
+    bounds, mate, step, factors = design.target.layer.bounds, design.mate[v], design.step[v], unrolled.factors
+    halos, child, linkless = unrolled.halos[v, i], unrolled.crossings[v, i].child, unrolled.crossings[v, i].linkless
     dims = factors.shape[1]
-    child = int(crossing[CHILD])
-    linkless = crossing[LINKLESS] > 0
     for a in range(dims):
         b = mate[a]
         if b < a:
@@ -472,11 +488,11 @@ def fill_halos(
                 sides = step_a * (share_a - n_a) * n_b + step_b * (share_b - n_b) * n_a + n_a * n_b
                 again = min(again, sides / words)
         for d in (a, b):
-            halos[d, AGAIN] = max(1.0, again)
-            halos[d, RESTED] = 1.0 if _may_cancel(bounds, step, extent, largest, a, b) else max(1.0, again)
-            halos[d, BOX] = min(1.0, side / words)
+            halos[d].again = max(1.0, again)
+            halos[d].rested = 1.0 if _may_cancel(bounds, step, extent, largest, a, b) else max(1.0, again)
+            halos[d].box = min(1.0, side / words)
             move = step[d] * extent[d] * (spread_a if d == a else spread_b) * (inner[d] - 1)
-            halos[d, OVER] = min(1.0, max(0.0, side - move) / words)
+            halos[d].over = min(1.0, max(0.0, side - move) / words)
 
 
 @njit

@@ -7,25 +7,18 @@ the box again (``SaveAndSubtractIfSameStride``). Hence these words are a lower b
 counts, and equal to it nearly everywhere; docs/search-residual.md has the argument.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     BOUND,
-    COLUMNS,
     DIM,
-    GROUPS,
-    LINKS,
     MAX_LOOPS,
-    MULTICAST,
     REUSE,
-    ROWS,
-    SCATTER,
-    SIBLING,
     SPATIAL,
     TEMPORAL,
-    TILE,
-    WORDS,
     Bools,
     Encoded,
     Floats,
@@ -114,16 +107,15 @@ def _points(loop: Ints, first: int, total: int, spatial_states: Floats) -> float
 
 
 @njit
-def _slide_windows(coef: Ints) -> Bools:
-    """Return by data space whether several dimensions move one of its ranks."""
-    windows = np.zeros(coef.shape[0], np.bool_)
-    for v in range(coef.shape[0]):
-        for r in range(coef.shape[1]):
-            moving = 0
-            for d in range(coef.shape[2]):
-                moving += coef[v, r, d] != 0
-            windows[v] = windows[v] or moving > 1
-    return windows
+def _slides(coef: Ints) -> bool:
+    """Return whether several dimensions move a rank of a data space."""
+    slides = False
+    for r in range(coef.shape[0]):
+        moving = 0
+        for d in range(coef.shape[1]):
+            moving += coef[r, d] != 0
+        slides = slides or moving > 1
+    return slides
 
 
 @njit
@@ -145,6 +137,33 @@ def _size_last(bounds: Ints, held: Ints, early: Bools, size: Ints) -> None:
         size[d] = (bounds[d] - 1) % held[d] + 1 if early[d] else held[d]
 
 
+class _Around(NamedTuple):
+    """The loops around a boundary, and the operations of a unit."""
+
+    loop: Ints
+    begin: int
+    middle: int
+    after: int
+    total: int
+    """Spatial loops at the boundary begin at ``begin``, temporal ones outside it at ``middle``, those of the next level
+    at ``after``; ``total`` are all."""
+    operations: float
+
+
+class _Tile(NamedTuple):
+    """The tile inside a boundary, and work space."""
+
+    extent: Ints
+    held: Ints
+    """Indices by dimension of one instance's tile, and of all instances' below the boundary."""
+    size: Ints
+    early: Bools
+    words: Floats
+    shared: Floats
+    whole: Bools
+    """By state, see `fetched_words`."""
+
+
 @njit
 def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays, work: WorkArrays) -> float:
     """Write at most the transfers that Timeloop counts; return the operations of a unit, which are exact.
@@ -153,66 +172,85 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
     nothing of a data space, its requests are multiplied by what no sharing could lower.
     """
     bounds, levels, dims = layer.bounds, nest.counts.shape[0], layer.bounds.shape[0]
-    windows = _slide_windows(layer.coef)
     states = 1 << dims
     loop = np.empty((levels * 2 * MAX_LOOPS, LOOP), np.int64)
     start = np.empty((levels + 1, 2), np.int64)
     total = flatten_loops(bounds, nest, loop, start)
-    extent, held, size = np.ones(dims, np.int64), np.ones(dims, np.int64), np.empty(dims, np.int64)
-    early = np.empty(dims, np.bool_)
-    words, shared, whole = np.empty(states), np.empty(states), np.empty(states, np.bool_)
-    operations = _count_operations(loop, start[0, SPATIAL], start[0, TEMPORAL], total, shared)
+    tile = _Tile(
+        np.ones(dims, np.int64), np.ones(dims, np.int64), np.empty(dims, np.int64), np.empty(dims, np.bool_),
+        np.empty(states), np.empty(states), np.empty(states, np.bool_),
+    )  # fmt: skip
+    operations = _count_operations(loop, start[0, SPATIAL], start[0, TEMPORAL], total, tile.shared)
     for level in range(levels):
         begin, middle, after = start[level, SPATIAL], start[level, TEMPORAL], start[level + 1, SPATIAL]
+        around = _Around(loop, begin, middle, after, total, operations)
         for k in range(begin, middle):
-            held[loop[k, DIM]] *= loop[k, BOUND]
+            tile.held[loop[k, DIM]] *= loop[k, BOUND]
+        _starts_last(loop, middle, total, tile.early)
+        _size_last(bounds, tile.held, tile.early, tile.size)
         for v in range(layer.coef.shape[0]):
-            access, coef = work.access[level, v], layer.coef[v]
-            _starts_last(loop, middle, total, early)
-            _size_last(bounds, held, early, size)
-            access[SIBLING] = box_words(coef, size) if middle > begin else 0
+            work.access[level, v].sibling = box_words(layer.coef[v], tile.size) if middle > begin else 0
             passing = level > 0 and not nest.keep[level - 1, v]
-            if windows[v] and not passing and (level > 0 or middle > begin):
-                adds_itself = middle == begin and after > middle
-                mesh = np.array([work.status[level, COLUMNS], work.status[level, ROWS]])
-                boundary = Boundary(begin, middle, total, adds_itself, level == 0, np.zeros(REUSE, np.bool_), mesh)
-                access[GROUPS] = 0
-                # As the model counts them.
-                work.flow[level, v, LINKS], _ = count_boundary(
-                    bounds, coef, loop, boundary, work.groups[level, v], access
-                )
-                continue
-            access[GROUPS] = 1
-            work.flow[level, v, LINKS] = 0.0
-            group = work.groups[level, v, 0]
-            group[SCATTER] = 1.0
-            if level == 0 and middle == begin:
-                group[MULTICAST] = 1.0
-                group[WORDS] = operations
-                continue
-            if passing:
-                # As many words pass as are asked for inside, over the mean multicast.
-                group[WORDS] = 1.0
-                group[MULTICAST] = _most_sharing(coef, loop, begin, middle)
-                if not windows[v] and middle > begin and not _may_stand(loop, middle, total):
-                    _box_states(coef, bounds, extent, words)
-                    fetched_words(relevant[v], loop, begin, middle, total, words, shared, whole)
-                    group[MULTICAST] = shared[states - 1] / words[states - 1]
-                continue
-            _box_states(coef, bounds, extent, words)
-            fetched_words(relevant[v], loop, begin, middle, total, words, shared, whole)
-            group[WORDS] = words[states - 1]
-            group[MULTICAST] = shared[states - 1] / words[states - 1]
-            if level == 0:
-                group[MULTICAST] = _most_sharing(coef, loop, begin, middle)
+            if _slides(layer.coef[v]) and not passing and (level > 0 or middle > begin):
+                _count_windows(layer, work, level, v, around)
+            else:
+                _count_boxes(layer, relevant[v], work, level, v, passing, around, tile)
         for k in range(middle, after):
-            held[loop[k, DIM]] *= loop[k, BOUND]
-        extent[:] = held
-        _starts_last(loop, after, total, early)
-        _size_last(bounds, held, early, size)
+            tile.held[loop[k, DIM]] *= loop[k, BOUND]
+        tile.extent[:] = tile.held
+        _starts_last(loop, after, total, tile.early)
+        _size_last(bounds, tile.held, tile.early, tile.size)
         for v in range(layer.coef.shape[0]):
-            work.access[level, v, TILE] = box_words(layer.coef[v], size)
+            work.access[level, v].tile = box_words(layer.coef[v], tile.size)
     return operations
+
+
+@njit
+def _count_windows(layer: LayerArrays, work: WorkArrays, level: int, v: int, around: _Around) -> None:
+    """Write the transfers of a data space over which windows slide, as the model counts them."""
+    adds_itself = around.middle == around.begin and around.after > around.middle
+    mesh = np.array([work.status[level].columns, work.status[level].rows])
+    boundary = Boundary(
+        around.begin, around.middle, around.total, adds_itself, level == 0, np.zeros(REUSE, np.bool_), mesh
+    )
+    access = work.access[level, v]
+    access.groups = 0
+    work.flow[level, v].links, _ = count_boundary(
+        layer.bounds, layer.coef[v], around.loop, boundary, work.groups[level, v], access
+    )
+
+
+@njit
+def _count_boxes(
+    layer: LayerArrays,
+    relevant: Bools,
+    work: WorkArrays,
+    level: int,
+    v: int,
+    passing: bool,
+    around: _Around,
+    tile: _Tile,
+) -> None:
+    """Write the transfers of a data space whose boxes are equal or apart, or that the level inside does not keep."""
+    coef, loop, begin, middle = layer.coef[v], around.loop, around.begin, around.middle
+    work.access[level, v].groups = 1
+    work.flow[level, v].links = 0.0
+    group = work.groups[level, v, 0]
+    group.scatter = 1.0
+    if level == 0 and middle == begin:
+        group.multicast = 1.0
+        group.words = around.operations
+        return
+    # Where all that stands outside is counted as the model does, the mean multicast is exact.
+    exact = not passing or (not _slides(coef) and middle > begin and not _may_stand(loop, middle, around.total))
+    if exact:
+        _box_states(coef, layer.bounds, tile.extent, tile.words)
+        fetched_words(relevant, loop, begin, middle, around.total, tile.words, tile.shared, tile.whole)
+    asked, reached = tile.words[tile.words.shape[0] - 1], tile.shared[tile.words.shape[0] - 1]
+    # As many words pass as are asked for inside, over the mean multicast.
+    group.words = 1.0 if passing else asked
+    sharing = not exact or (level == 0 and not passing)
+    group.multicast = _most_sharing(coef, loop, begin, middle) if sharing else reached / asked
 
 
 @njit

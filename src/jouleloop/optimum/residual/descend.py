@@ -8,55 +8,41 @@ exactly known when the level is complete.
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Floats, Ints, NestArrays, WorkArrays
-from jouleloop.optimum.arrays import (
-    BUDGET,
-    BY_EVALUATIONS,
-    BY_NODES,
-    CUT_BOUND,
-    CUT_CAPACITY,
-    NODE_LIMIT,
-    NODES,
-    PAUSE,
-    RUNNING,
-    STOPPED,
-    TICKS,
-    VISITED,
-)
+from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Ints
+from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, FIXED, LEAST, MOST, NODES, PAUSE, TICKS
+from jouleloop.optimum.order import used_up
 from jouleloop.optimum.residual.ahead import ahead_pj
-from jouleloop.optimum.residual.bound import CHILD, FIXED, LEAST, MOST, bound_unrolling
 from jouleloop.optimum.residual.ends import list_ends
 from jouleloop.optimum.residual.leaf import foresee, refine, tile_words, try_leaf
-from jouleloop.optimum.residual.state import SLACK, Best, Design, Unrolled, Walk, value_of
+from jouleloop.optimum.residual.state import SLACK, Design, Trial, Unrolled, Walk, value_of
 from jouleloop.optimum.residual.whole import fill_shares, pressed_pj
 
 
 @njit
-def _most_room(
-    design: Design, level: int, d: int, passes: int, factors: Ints, ends: Ints, extent: Ints, room: Ints, size: Ints
-) -> int:
+def _most_room(design: Design, unrolled: Unrolled, walk: Walk, level: int, d: int) -> int:
     """Return the largest end of a dimension for which a level has room, whatever ends the next dimensions have.
 
     A dimension moves one rank of a data space at most, so words grow by as many with every end, but for the last one,
-    which may be cut at the bound. ``extent`` are the tiles inside the level, ``ends`` those of the dimensions before;
-    ``room`` and ``size`` are room to work in.
+    which may be cut at the bound.
     """
+    ends, room, size, passes = walk.ends, walk.room.tile, walk.room.size, walk.ends.passes[level, d]
     capacity = design.target.spec[level, CAPACITY]
     if capacity == np.inf or design.slots[level, d, FIXED] > 0 or design.slots[level, d, MOST] == 1:
-        return passes
-    for e in range(ends.shape[0]):
+        return int(passes)
+    for e in range(room.shape[0]):
         least = max(design.slots[level, e, FIXED], design.slots[level, e, LEAST])
-        room[e] = extent[e] * factors[e] * (ends[e] if e < d else least)
-    unit = extent[d] * factors[d]
+        end = ends.least[level, e] if e < d else least
+        room[e] = ends.extent[level, e] * unrolled.factors[level, e] * end
+    unit = ends.extent[level, d] * unrolled.factors[level, d]
     room[d] = unit * passes
     if tile_words(design, level, room, size) <= capacity:
-        return passes
+        return int(passes)
     room[d] = unit
     least = tile_words(design, level, room, size)
     if least > capacity or passes <= 2:
         return 1 if least <= capacity else 0
     room[d] = 2 * unit
-    return min(passes - 1, 1 + int((capacity - least) // (tile_words(design, level, room, size) - least)))
+    return int(min(passes - 1, 1 + int((capacity - least) // (tile_words(design, level, room, size) - least))))
 
 
 @njit
@@ -69,12 +55,13 @@ def _tile_fits(design: Design, level: int, extent: Ints, largest: Ints, size: In
 
 
 @njit
-def _cut(value: float, best: Best, counters: Ints) -> bool:
+def _cut(value: float, trial: Trial) -> bool:
     """Return whether a node is pruned: nothing below it is better than the incumbent."""
-    if value < best.value[0] * (1.0 - SLACK):
+    best = trial.best
+    if value < best.mark[0].value * (1.0 - SLACK):
         return False
-    counters[CUT_BOUND] += 1
-    best.cut[0] = min(best.cut[0], value)
+    trial.counters[CUT_BOUND] += 1
+    best.mark[0].cut = min(best.mark[0].cut, value)
     return True
 
 
@@ -99,21 +86,10 @@ def _unroll(design: Design, unrolled: Unrolled, walk: Walk, level: int) -> float
 
 
 @njit
-def _look_ahead(design: Design, unrolled: Unrolled, walk: Walk, level: int, inner: Ints, closed: bool) -> float:
-    """Return the cost to go [pJ] of the boundaries that wait for a loop, before or after a level's ends are chosen."""
-    ends = walk.ends
-    return ahead_pj(
-        design.relevant, design.mate, unrolled.counts, unrolled.crossings, unrolled.halos, walk.pending[level],
-        design.slots[level], ends.least[level], ends.largest_end[level], ends.passes[level], inner, walk.room.rest,
-        ends.used, closed,
-    )  # fmt: skip
-
-
-@njit
-def _enter(design: Design, unrolled: Unrolled, walk: Walk, level: int, best: Best, counters: Ints) -> bool:
+def _enter(design: Design, unrolled: Unrolled, walk: Walk, level: int, trial: Trial) -> bool:
     """Bound the node before the ends of a level; return whether it is open."""
     ends, room = walk.ends, walk.room
-    counters[NODES] += 1
+    trial.counters[NODES] += 1
     steps = _unroll(design, unrolled, walk, level)
     if steps < 0.0:
         return False
@@ -125,27 +101,24 @@ def _enter(design: Design, unrolled: Unrolled, walk: Walk, level: int, best: Bes
         walk.entered_pj[level] += walk.pressed_pj[level] - walk.pressed_pj[level - 1]
         for v in range(design.relevant.shape[0]):
             for i in range(unrolled.counts[v]):
-                opens = unrolled.crossings[v, i, CHILD] == level - 1
+                opens = unrolled.crossings[v, i].child == level - 1
                 walk.pending[level, v, i] = walk.pending[level, v, i] or opens
     least_pj = walk.entered_pj[level]
     if level == 0 or walk.has_choice[level - 1]:
         least_pj += foresee(design, unrolled, ends, level, room.tile, room.size)
     # Where no loop can stand nothing is to be decided.
-    if walk.has_choice[level] and value_of(design, least_pj, steps) < best.value[0] * (1.0 - SLACK):
-        least_pj += _look_ahead(design, unrolled, walk, level, room.inner, False)
-    return not _cut(value_of(design, least_pj, steps), best, counters)
+    if walk.has_choice[level] and value_of(design, least_pj, steps) < trial.best.mark[0].value * (1.0 - SLACK):
+        least_pj += ahead_pj(design, unrolled, walk, level, False)
+    return not _cut(value_of(design, least_pj, steps), trial)
 
 
 @njit
 def _list_ends(design: Design, unrolled: Unrolled, walk: Walk, level: int, d: int) -> None:
     """List the ends that a dimension may have at a level."""
-    ends, passes, room = walk.ends, walk.ends.passes[level, d], walk.room
-    most = _most_room(
-        design, level, d, passes, unrolled.factors[level], ends.least[level], ends.extent[level], room.tile, room.size
-    )
+    most = _most_room(design, unrolled, walk, level, d)
     walk.left[level, d] = list_ends(
-        design.slots[level, d], passes, most, walk.least_outside[level, d], walk.most_outside[level, d],
-        walk.factor_outside[level, d], walk.listed[level, d], walk.largest[level, d],
+        design.slots[level, d], walk.ends.passes[level, d], most, walk.least_outside[level, d],
+        walk.most_outside[level, d], walk.factor_outside[level, d], walk.listed[level, d], walk.largest[level, d],
     )  # fmt: skip
 
 
@@ -158,7 +131,7 @@ def _take_end(walk: Walk, level: int, d: int) -> None:
 
 
 @njit
-def _close(design: Design, unrolled: Unrolled, walk: Walk, level: int, best: Best, counters: Ints) -> bool:
+def _close(design: Design, unrolled: Unrolled, walk: Walk, level: int, trial: Trial) -> bool:
     """Bound the node after the ends of a level; return whether it is open."""
     ends, inner, rest = walk.ends, walk.room.inner, walk.room.rest
     empty, inside, outside = True, walk.steps[level], 1.0
@@ -173,46 +146,35 @@ def _close(design: Design, unrolled: Unrolled, walk: Walk, level: int, best: Bes
         empty = empty and here == 1
     walk.steps[level + 1] = inside
     if not _tile_fits(design, level, ends.extent[level + 1], ends.largest[level + 1], walk.room.size):
-        counters[CUT_CAPACITY] += 1
+        trial.counters[CUT_CAPACITY] += 1
         return False
     walk.bound_pj[level + 1] = walk.entered_pj[level]
     for v in range(design.relevant.shape[0]):
         for i in range(unrolled.counts[v]):
             walk.pending[level + 1, v, i] = walk.pending[level, v, i]
     if not empty:
-        walk.bound_pj[level + 1] += _look_ahead(design, unrolled, walk, level, inner, True)
+        walk.bound_pj[level + 1] += ahead_pj(design, unrolled, walk, level, True)
         for v in range(design.relevant.shape[0]):
             moved = False
             for e in range(inner.shape[0]):
                 moved = moved or (design.relevant[v, e] and ends.least[level, e] > 1)
             if moved:
                 walk.pending[level + 1, v] = False
-    return not _cut(value_of(design, walk.bound_pj[level + 1], inside * outside), best, counters)
+    return not _cut(value_of(design, walk.bound_pj[level + 1], inside * outside), trial)
 
 
 @njit
-def _stops(counters: Ints) -> bool:
-    """Whether it is time for a pause, or evaluations or nodes are used up."""
-    if counters[VISITED] >= counters[BUDGET]:
-        counters[STOPPED] = BY_EVALUATIONS
-    elif counters[NODES] >= counters[NODE_LIMIT]:
-        counters[STOPPED] = BY_NODES
-    return bool(counters[TICKS] >= counters[PAUSE] or counters[STOPPED] != RUNNING)
-
-
-@njit
-def descend(
-    design: Design, unrolled: Unrolled, walk: Walk, work: WorkArrays, nest: NestArrays, best: Best, counters: Ints
-) -> bool:  # fmt: skip
+def descend(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> bool:
     """Search one unrolling, from where its walk stands; return whether it is done, or it is time for a pause."""
     levels, dims = unrolled.factors.shape
-    level, d, entering = walk.place[0], walk.place[1], walk.place[2] == 1
+    place = walk.place[0]
+    level, d, entering = place.level, place.dimension, place.entered
     while level >= 0:
-        if _stops(counters):
-            walk.place[0], walk.place[1], walk.place[2] = level, d, entering
+        if used_up(trial.counters) or trial.counters[TICKS] >= trial.counters[PAUSE]:
+            place.level, place.dimension, place.entered = level, d, entering
             return False
-        counters[TICKS] += 1
-        if entering and d == 0 and not _enter(design, unrolled, walk, level, best, counters):
+        trial.counters[TICKS] += 1
+        if entering and d == 0 and not _enter(design, unrolled, walk, level, trial):
             level, d, entering = level - 1, dims - 1, False
             continue
         if entering:
@@ -226,43 +188,10 @@ def descend(
         if d + 1 < dims:
             d, entering = d + 1, True
             continue
-        entering = _close(design, unrolled, walk, level, best, counters)
+        entering = _close(design, unrolled, walk, level, trial)
         if entering and level + 1 == levels:
             entering = False
-            try_leaf(
-                design, unrolled, walk.ends, walk.bound_pj[0], walk.pressed_pj[level], float(walk.steps[level + 1]),
-                nest, work, best, counters, walk.room,
-            )  # fmt: skip
+            try_leaf(design, unrolled, walk, trial)
         elif entering:
             level, d = level + 1, 0
     return True
-
-
-@njit(apart=True)
-def bound_part(design: Design, unrolled: Unrolled) -> float:
-    """Write the crossings of an unrolling; return the energy [pJ] that its nests cost at least, before any end."""
-    target = design.target
-    layer = target.layer
-    return bound_unrolling(
-        layer.bounds, design.relevant, design.mate, design.step, layer.read_write, target.spec, target.compute_pj,
-        target.elided, design.keep,
-        unrolled.factors, unrolled.idle, unrolled.crossings, unrolled.counts, unrolled.instances,
-    )  # fmt: skip
-
-
-@njit
-def bound_parts(design: Design, factors: Ints, idle: Bools, unrolled: Unrolled, bounds: Floats) -> None:
-    """Write the value of the objective that every unrolling has at least, (unrollings,), before any end is known.
-
-    ``factors`` and ``idle`` have shape (unrollings, levels, dimensions); ``unrolled`` is room to work in.
-    """
-    for n in range(factors.shape[0]):
-        unrolled.factors[:] = factors[n]
-        unrolled.idle[:] = idle[n]
-        steps = 1.0
-        for d in range(factors.shape[2]):
-            units = 1
-            for level in range(factors.shape[1]):
-                units *= factors[n, level, d]
-            steps *= -(-design.target.layer.bounds[d] // units)
-        bounds[n] = value_of(design, bound_part(design, unrolled), steps)

@@ -4,7 +4,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Ints
-from jouleloop.optimum.residual.bound import FIXED, LEAST, MOST
+from jouleloop.optimum.arrays import FIXED, LEAST, MOST
 
 
 @njit

@@ -3,31 +3,12 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import (
-    AXIS,
-    BOUND,
-    CAPACITY,
-    DIM,
-    MIN_WORDS,
-    SPATIAL,
-    TEMPORAL,
-    Floats,
-    Ints,
-    NestArrays,
-    WorkArrays,
-)
+from jouleloop.model.arrays import AXIS, BOUND, CAPACITY, DIM, MIN_WORDS, SPATIAL, TEMPORAL, Floats, Ints, NestArrays
 from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.residual import has_residuals
-from jouleloop.optimum.arrays import TICKS, VISITED
+from jouleloop.optimum.arrays import FIXED, MOST, RANK, TICKS, VISITED
 from jouleloop.optimum.residual.bound import (
-    CHILD,
-    FIXED,
-    LINKLESS,
-    MOST,
-    ONCE_PJ,
-    RANK,
-    ROOT_PJ,
     fill_halos,
     fill_line,
     has_mate,
@@ -38,7 +19,7 @@ from jouleloop.optimum.residual.bound import (
 )
 from jouleloop.optimum.residual.counts import least_cost
 from jouleloop.optimum.residual.ordered import ordered_pj
-from jouleloop.optimum.residual.state import SLACK, Best, Design, Ends, Room, Unrolled, value_of
+from jouleloop.optimum.residual.state import SLACK, Design, Ends, Trial, Unrolled, Walk, value_of
 
 #: Work of one closed form and of one evaluation, where a node is 1 (measured).
 _BOUND_TICKS, _EVALUATION_TICKS = 10, 100
@@ -63,35 +44,23 @@ def refine(design: Design, unrolled: Unrolled, ends: Ends, level: int, inner: In
 
     Returns by how much [pJ] they cost more than before any end was known. ``inner`` is room to work in.
     """
-    target = design.target
-    bounds = target.layer.bounds
     extent, largest = ends.extent[level], ends.largest[level]
-    for d in range(bounds.shape[0]):
+    for d in range(inner.shape[0]):
         inner[d] = -(-ends.passes[level, d] // ends.beyond[level, d])
     more_pj = 0.0
     for v in range(design.relevant.shape[0]):
+        windows = has_mate(design.mate[v])
         for i in range(unrolled.counts[v]):
             crossing = unrolled.crossings[v, i]
-            if crossing[CHILD] != level - 1:
+            if crossing.child != level - 1:
                 continue
-            windows = has_mate(design.mate[v])
             if windows:
-                linked = slides(design.relevant[v], design.mate[v], unrolled.factors[level]) and may_link(
-                    bounds, target.layer.coef[v], target.spec, level, unrolled.factors[level], unrolled.loops[level],
-                    unrolled.numbers[level], extent, largest,
-                )  # fmt: skip
-                crossing[LINKLESS] = 0.0 if linked else 1.0
-            more_pj += refine_crossing(
-                bounds, design.relevant[v], design.mate[v], design.step[v], target.layer.read_write[v], target.spec,
-                target.elided, unrolled.factors, unrolled.idle, design.slots, extent, largest, unrolled.instances,
-                crossing,
-            )  # fmt: skip
-            fill_line(target.spec, unrolled.instances, crossing, target.layer.read_write[v], target.elided)
+                slid = slides(design.relevant[v], design.mate[v], unrolled.factors[level])
+                crossing.linkless = not (slid and may_link(design, unrolled, v, level, extent, largest))
+            more_pj += refine_crossing(design, unrolled, v, i, extent, largest)
+            fill_line(design, unrolled, v, i)
             if windows:
-                fill_halos(
-                    bounds, design.mate[v], design.step[v], unrolled.factors, extent, largest, inner, crossing,
-                    unrolled.halos[v, i],
-                )  # fmt: skip
+                fill_halos(design, unrolled, v, i, extent, largest, inner)
     return more_pj
 
 
@@ -102,80 +71,77 @@ def foresee(design: Design, unrolled: Unrolled, ends: Ends, level: int, tile: In
     Their tiles are known along dimensions that no loop between may change. ``tile`` and ``largest`` are room to work
     in. What is written of the crossings is renewed when all of their tiles are known.
     """
-    target = design.target
-    bounds, slots, factors = target.layer.bounds, design.slots, unrolled.factors
     more_pj = 0.0
     for v in range(design.relevant.shape[0]):
         # What windows cost depends on tiles along both dimensions.
         for i in range(0 if has_mate(design.mate[v]) else unrolled.counts[v]):
-            crossing = unrolled.crossings[v, i]
-            child = int(crossing[CHILD])
-            if child < level:
-                continue
-            known = False
-            for d in range(bounds.shape[0]):
-                tile[d], largest[d] = ends.extent[level, d], ends.largest[level, d]
-                for inner in range(level, child + 1):
-                    end = slots[inner, d, FIXED]
-                    if end == 0 and slots[inner, d, MOST] == 1:
-                        end = 1
-                    tile[d] *= factors[inner, d] * end
-                    largest[d] *= factors[inner, d] * end
-                known = known or tile[d] > 0
-            if known:
-                more_pj += refine_crossing(
-                    bounds, design.relevant[v], design.mate[v], design.step[v], target.layer.read_write[v],
-                    target.spec, target.elided, factors, unrolled.idle, slots, tile, largest, unrolled.instances,
-                    crossing,
-                )  # fmt: skip
+            child = unrolled.crossings[v, i].child
+            if child >= level and _foresee_tile(design, unrolled, ends, level, child, tile, largest):
+                more_pj += refine_crossing(design, unrolled, v, i, tile, largest)
     return more_pj
 
 
 @njit
-def _evaluate(design: Design, early: bool, nest: NestArrays, work: WorkArrays, best: Best, counters: Ints) -> float:
+def _foresee_tile(
+    design: Design, unrolled: Unrolled, ends: Ends, level: int, child: int, tile: Ints, largest: Ints
+) -> bool:  # fmt: skip
+    """Write the tile of a level as far as it follows from that of one further in; return whether any of it does."""
+    known = False
+    for d in range(tile.shape[0]):
+        tile[d], largest[d] = ends.extent[level, d], ends.largest[level, d]
+        for inner in range(level, child + 1):
+            end = design.slots[inner, d, FIXED]
+            if end == 0 and design.slots[inner, d, MOST] == 1:
+                end = 1
+            tile[d] *= unrolled.factors[inner, d] * end
+            largest[d] *= unrolled.factors[inner, d] * end
+        known = known or tile[d] > 0
+    return known
+
+
+@njit
+def _evaluate(design: Design, early: bool, trial: Trial) -> float:
     """Let the model evaluate a nest, which becomes the best where it is; return its value."""
-    counters[VISITED] += 1
-    counters[TICKS] += _EVALUATION_TICKS
+    best, nest = trial.best, trial.nest
+    trial.counters[VISITED] += 1
+    trial.counters[TICKS] += _EVALUATION_TICKS
     if early:
-        total_pj, cycles, _, _, _ = evaluate_residual_nest(design.target, nest, work)
+        total_pj, cycles, _, _, _ = evaluate_residual_nest(design.target, nest, trial.work)
     else:
-        total_pj, cycles, _, _ = count_nest(design.target, nest, work)
+        total_pj, cycles, _, _ = count_nest(design.target, nest, trial.work)
     value = value_of(design, total_pj, cycles)
-    if value < best.value[0] * (1.0 - SLACK):
-        best.value[0], best.value[1] = value, cycles
-        best.found[0] += 1
+    if value < best.mark[0].value * (1.0 - SLACK):
+        best.mark[0].value, best.mark[0].cycles = value, cycles
+        best.mark[0].found += 1
         best.counts[:] = nest.counts
         best.loops[:] = nest.loops
         best.keep[:] = nest.keep
     else:
-        best.cut[0] = min(best.cut[0], value)
+        best.mark[0].cut = min(best.mark[0].cut, value)
     return value
 
 
 @njit
-def _try_nest(
-    design: Design, unrolled: Unrolled, nest: NestArrays, work: WorkArrays, best: Best, counters: Ints, room: Room
-) -> None:  # fmt: skip
+def _try_nest(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> None:
     """Bound a complete nest, evaluate it where it can win, on every arrangement where these may differ."""
-    layer = design.target.layer
+    nest, best, chosen = trial.nest, trial.best, walk.room.chosen
     levels = nest.counts.shape[0]
-    early, windows = has_residuals(layer.bounds, nest), has_windows(design.mate)
+    early, windows = has_residuals(design.target.layer.bounds, nest), has_windows(design.mate)
     least, value = -1.0, -1.0
-    chosen = room.chosen
     chosen[:] = 0
     while True:
         for level in range(levels):
             nest.loops[level, SPATIAL] = unrolled.loops[level, chosen[level]]
         # What windows cost depends on who neighbours whom; nothing else does in the closed form.
         if (early and windows) or (least < 0.0 and not windows):
-            least_pj, steps = least_cost(design.target, design.relevant, nest, work)
+            least_pj, steps = least_cost(design.target, design.relevant, nest, trial.work)
             least = value_of(design, least_pj, steps)
-        worth = least < best.value[0] * (1.0 - SLACK)
-        counters[TICKS] += _BOUND_TICKS
+        worth = least < best.mark[0].value * (1.0 - SLACK)
+        trial.counters[TICKS] += _BOUND_TICKS
         if not worth:
-            best.cut[0] = min(best.cut[0], least)
+            best.mark[0].cut = min(best.mark[0].cut, least)
         else:
-            value = _evaluate(design, early, nest, work, best, counters)
+            value = _evaluate(design, early, trial)
         if not windows and (not worth or value <= least * (1.0 + SLACK)):
             break
         level = 0
@@ -234,47 +200,45 @@ def _first_order(slots: Ints, level: int, ends: Ints, nest: NestArrays) -> None:
 
 
 @njit
+def _advance_order(design: Design, unrolled: Unrolled, level: int, nest: NestArrays) -> bool:
+    """Advance the loops of a level to the next order that may matter; return False after the last."""
+    unrolled_inside = False
+    for d in range(unrolled.factors.shape[1]):
+        unrolled_inside = unrolled_inside or unrolled.factors[0, d] > 1
+    loops, several = nest.loops[level, TEMPORAL], nest.counts[level, TEMPORAL]
+    # Where nothing is unrolled inside the innermost loops, their order changes nothing.
+    more = (level > 0 or unrolled_inside) and _next_order(loops, several)
+    while more and not _order_allowed(design.slots, level, loops, several):
+        more = _next_order(loops, several)
+    return more
+
+
+@njit
 def _try_orders(
-    design: Design, unrolled: Unrolled, ends: Ends, base_pj: float, steps: float, evaluate: bool, nest: NestArrays,
-    work: WorkArrays, best: Best, counters: Ints, room: Room,
+    design: Design, unrolled: Unrolled, walk: Walk, trial: Trial, base_pj: float, steps: float, evaluate: bool
 ) -> bool:  # fmt: skip
     """Try all orders of loops that can still win, the outermost level first; return whether there is any.
 
     ``base_pj``, ``steps``: what all of them take at least. ``evaluate``: nests are evaluated, not only looked for.
     """
-    target = design.target
-    levels, dims = ends.least.shape
-    unrolled_inside = False
-    for d in range(dims):
-        unrolled_inside = unrolled_inside or unrolled.factors[0, d] > 1
-    sure_pj = room.sure_pj
+    nest, best, sure_pj = trial.nest, trial.best, walk.room.sure_pj
+    levels = nest.counts.shape[0]
     level, found, enter = levels - 1, False, True
     sure_pj[levels] = base_pj
     while level < levels:
-        loops = nest.loops[level, TEMPORAL]
         if enter:
-            _first_order(design.slots, level, ends.least[level], nest)
-        else:
-            several = nest.counts[level, TEMPORAL]
-            # Where nothing is unrolled inside the innermost loops, their order is nobody's matter.
-            more = (level > 0 or unrolled_inside) and _next_order(loops, several)
-            while more and not _order_allowed(design.slots, level, loops, several):
-                more = _next_order(loops, several)
-            if not more:
-                level += 1
-                continue
+            _first_order(design.slots, level, walk.ends.least[level], nest)
+        elif not _advance_order(design, unrolled, level, nest):
+            level += 1
+            continue
         enter = False
         sure_pj[level] = sure_pj[level + 1]
         if level > 0:
-            sure_pj[level] += ordered_pj(
-                target.spec, target.layer.read_write, target.elided, design.relevant, design.mate, unrolled.instances,
-                unrolled.counts, unrolled.crossings, unrolled.halos, nest, level - 1,
-                ends.passes, ends.least, ends.largest_end, ends.beyond, ends.used[level], room.rest, room.size,
-            )  # fmt: skip
-        counters[TICKS] += 1
+            sure_pj[level] += ordered_pj(design, unrolled, walk, nest, level - 1)
+        trial.counters[TICKS] += 1
         value = value_of(design, sure_pj[level], steps)
-        if value >= best.value[0] * (1.0 - SLACK):
-            best.cut[0] = min(best.cut[0], value)
+        if value >= best.mark[0].value * (1.0 - SLACK):
+            best.mark[0].cut = min(best.mark[0].cut, value)
             continue
         if level > 0:
             level -= 1
@@ -283,7 +247,7 @@ def _try_orders(
         found = True
         if not evaluate:
             return True
-        _try_nest(design, unrolled, nest, work, best, counters, room)
+        _try_nest(design, unrolled, walk, trial)
     return found
 
 
@@ -299,14 +263,14 @@ def _steps(ends: Ints) -> float:
 
 @njit
 def _settle(
-    design: Design, unrolled: Unrolled, ends: Ends, first: int, sure_pj: Floats, later_pj: Floats, best: Best,
-    counters: Ints, room: Room,
+    design: Design, unrolled: Unrolled, walk: Walk, trial: Trial, first: int, sure_pj: Floats, later_pj: Floats
 ) -> int:  # fmt: skip
     """Write the tiles and crossings of one choice of ends, from a level outward, as long as it can win.
 
     Returns the level that was reached: ends from there outward do not matter where it is not the last. ``sure_pj``:
     what the crossings into all levels inside one cost, ``later_pj``: those from it outward, for all choices.
     """
+    ends, best, room = walk.ends, trial.best, walk.room
     levels, dims = ends.least.shape
     steps = _steps(ends.least)
     for level in range(first, levels):
@@ -314,46 +278,41 @@ def _settle(
             ends.extent[level + 1, d] = ends.extent[level, d] * unrolled.factors[level, d] * ends.least[level, d]
             ends.largest[level + 1, d] = ends.extent[level + 1, d]
         needed = tile_words(design, level, ends.extent[level + 1], room.size)
-        counters[TICKS] += 1
+        trial.counters[TICKS] += 1
         if not design.target.spec[level, MIN_WORDS] <= needed <= design.target.spec[level, CAPACITY]:
             return level + 1
         if level + 1 < levels:
             sure_pj[level + 1] = sure_pj[level] + refine(design, unrolled, ends, level + 1, room.rest)
             value = value_of(design, sure_pj[level + 1] + later_pj[level + 1], steps)
-            if value >= best.value[0] * (1.0 - SLACK):
-                best.cut[0] = min(best.cut[0], value)
+            if value >= best.mark[0].value * (1.0 - SLACK):
+                best.mark[0].cut = min(best.mark[0].cut, value)
                 return level + 1
     return int(levels + 1)
 
 
 @njit
-def try_leaf(
-    design: Design, unrolled: Unrolled, ends: Ends, root_pj: float, pressed_pj: float, steps: float, nest: NestArrays,
-    work: WorkArrays, best: Best, counters: Ints, room: Room,
-) -> None:  # fmt: skip
-    """Try every order of the loops whose ends are complete; where one end stands for several, each of them.
-
-    ``root_pj``: what all nests of the unrolling cost at least, ``pressed_pj``: and these more, whole tiles counted.
-    """
+def try_leaf(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> None:
+    """Try every order of the loops whose ends are complete; where one end stands for several, each of them."""
+    ends = walk.ends
     levels, dims = ends.least.shape
-    base_pj = root_pj + pressed_pj
+    # What all nests of the unrolling cost at least, and these more, whole tiles counted.
+    base_pj, steps = walk.bound_pj[0] + walk.pressed_pj[levels - 1], float(walk.steps[levels])
     several = False
     for v in range(design.relevant.shape[0]):
         for i in range(unrolled.counts[v]):
-            base_pj += _more_pj(unrolled.crossings[v, i])
+            base_pj += _more_pj(unrolled, v, i)
     for level in range(levels):
         for d in range(dims):
             several = several or ends.largest_end[level, d] > ends.least[level, d]
-    if not several:
-        _try_orders(design, unrolled, ends, base_pj, steps, True, nest, work, best, counters, room)
-    elif _try_orders(design, unrolled, ends, base_pj, steps, False, nest, work, best, counters, room):
-        _try_several(design, unrolled, ends, root_pj, nest, work, best, counters, room)
+    if _try_orders(design, unrolled, walk, trial, base_pj, steps, not several) and several:
+        _try_several(design, unrolled, walk, trial)
 
 
 @njit
-def _more_pj(crossing: Floats) -> float:
+def _more_pj(unrolled: Unrolled, v: int, i: int) -> float:
     """Return by how much [pJ] a crossing of known tile costs more than before any end was known."""
-    return max(0.0, float(crossing[ONCE_PJ] - crossing[ROOT_PJ])) if crossing[CHILD] >= 0 else 0.0
+    crossing = unrolled.crossings[v, i]
+    return max(0.0, float(crossing.once_pj - crossing.root_pj)) if crossing.child >= 0 else 0.0
 
 
 @njit
@@ -383,30 +342,25 @@ def _next_end(design: Design, unrolled: Unrolled, ends: Ends, level: int, d: int
 
 
 @njit
-def _try_several(
-    design: Design, unrolled: Unrolled, ends: Ends, root_pj: float, nest: NestArrays, work: WorkArrays, best: Best,
-    counters: Ints, room: Room,
-) -> None:  # fmt: skip
+def _try_several(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> None:
     """Try each of the ends that one choice stands for."""
+    ends = walk.ends
     levels, dims = ends.least.shape
     crossings, halos = unrolled.crossings.copy(), unrolled.halos.copy()
     least, largest_end = ends.least.copy(), ends.largest_end.copy()
     extent, largest = ends.extent.copy(), ends.largest.copy()
     ends.largest_end[:] = least
-    sure_pj, later_pj = np.full(levels, root_pj), np.zeros(levels)
+    sure_pj, later_pj = np.full(levels, walk.bound_pj[0]), np.zeros(levels)
     for level in range(levels):
         for v in range(design.relevant.shape[0]):
             for i in range(unrolled.counts[v]):
-                if crossings[v, i, CHILD] >= level:
-                    later_pj[level] += _more_pj(crossings[v, i])
+                if crossings[v, i].child >= level:
+                    later_pj[level] += _more_pj(unrolled, v, i)
     first = 0
     while first >= 0:
-        reached = _settle(design, unrolled, ends, first, sure_pj, later_pj, best, counters, room)
+        reached = _settle(design, unrolled, walk, trial, first, sure_pj, later_pj)
         if reached > levels:
-            steps = _steps(ends.least)
-            _try_orders(
-                design, unrolled, ends, sure_pj[levels - 1], steps, True, nest, work, best, counters, room
-            )  # fmt: skip
+            _try_orders(design, unrolled, walk, trial, float(sure_pj[levels - 1]), _steps(ends.least), True)
         first = -1
         for at in range(levels * dims - 1, -1, -1):
             level, d = at // dims, at % dims

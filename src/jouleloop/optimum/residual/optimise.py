@@ -9,38 +9,24 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapping.mapping import Mapping, ended_early
 from jouleloop.mapspace.nest import mapping_found
-from jouleloop.mapspace.space import FREE, MapSpace, Slot, slot_array
+from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, slot_array
 from jouleloop.mapspace.spatial import Arrangement, arrangements_of
-from jouleloop.model.arrays import (
-    MAX_LOOPS,
-    SPATIAL,
-    Bools,
-    Ints,
-    LayerArrays,
-    NestArrays,
-    new_work,
-)
-from jouleloop.model.encode import encode
+from jouleloop.model.arrays import MAX_LOOPS, SPATIAL, Bools, Ints, NestArrays, new_work
+from jouleloop.model.encode import encode, narrowed
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
 from jouleloop.optimum.arrays import TICKS
 from jouleloop.optimum.candidates import MOST_UNROLLINGS
-from jouleloop.optimum.driver import SEARCH, Task, search
+from jouleloop.optimum.driver import SEARCH, Kernel, Task, search
 from jouleloop.optimum.limit import Watch
 from jouleloop.optimum.queue import Queue
+from jouleloop.optimum.residual.bound import bound_part, bound_parts
 from jouleloop.optimum.residual.counts import MOST_DIMS
-from jouleloop.optimum.residual.descend import bound_part, bound_parts, descend
+from jouleloop.optimum.residual.descend import descend
 from jouleloop.optimum.residual.padded import Allowance, Found, best_padded
 from jouleloop.optimum.residual.size import factorizations
-from jouleloop.optimum.residual.state import (
-    SLACK,
-    Design,
-    Unrolled,
-    new_best,
-    new_unrolled,
-    new_walk,
-)
-from jouleloop.optimum.result import SearchResult, stopped_proof
+from jouleloop.optimum.residual.state import SLACK, Design, Trial, Unrolled, new_best, new_unrolled, new_walk
+from jouleloop.optimum.result import SearchResult
 from jouleloop.optimum.supported import check_search
 
 #: How fast the limit rises below which a mapping is looked for: slower where windows slide, as what is evaluated in
@@ -53,7 +39,7 @@ _LONG_TICKS, _PADDED_SECONDS, _LATE_SECONDS = 5_000_000, 5.0, 0.5
 _TURNS = 4
 
 
-class ImperfectKernel:
+class ImperfectKernel(Kernel):
     """The arrays of one search.
 
     Raises
@@ -63,25 +49,24 @@ class ImperfectKernel:
     """
 
     use = Use.IMPERFECT
-    whole = True
+    proven = "branch and bound over all ends and orders: every part left out has a lower bound no better than this"
 
     def __init__(self, task: Task, counters: Ints) -> None:
-        space, costs, objective = task.space, task.costs, task.first
-        problem, rules = space.problem, rules_of(task.semantics)
-        self.task, self.counters, self.objective, self.space, self.problem = task, counters, objective, space, problem
-        check_search(Use.IMPERFECT, space, costs, rules, (objective.name,))
+        super().__init__(task, counters)
+        space, costs, problem, rules = task.space, task.costs, task.space.problem, rules_of(task.semantics)
+        self.problem = problem
+        check_search(Use.IMPERFECT, space, costs, rules, (self.objective.name,))
         whole = encode(problem, space.arch, costs, rules, space.reuse)
         self.dims = np.flatnonzero(np.array(problem.bounds) > 1)
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
-        coef = np.ascontiguousarray(whole.layer.coef[:, :, self.dims])
+        self.target = narrowed(whole, self.dims)
+        coef = self.target.layer.coef
         if len(self.dims) > MOST_DIMS:
             text = "too many dimensions for a search of imperfect factors"
             raise InputError(Fault(text, field="factors", value=problem.name, allowed="perfect"))
         self.mate, self.step = _mates(coef)
         self.windows = bool(self.mate.max() >= 0)
-        layer = LayerArrays(coef, whole.layer.read_write, whole.layer.bounds[self.dims], whole.layer.reuse)
-        self.target = whole._replace(layer=layer)
         self.relevant = (coef != 0).any(axis=1)
         self.slots = np.ascontiguousarray(slot_array(space.temporal, len(problem.bounds))[:, self.dims])
         self.levels = len(space.temporal)
@@ -102,11 +87,11 @@ class ImperfectKernel:
         """Return what is searched under one choice of what is kept."""
         return Design(
             self.target, self.relevant, self.mate, self.step, keep, self.slots,
-            self.objective.energy_power, self.objective.delay_power,
+            self.objective.energy_power, self.objective.delay_power, self.task.limit_cycles,
         )  # fmt: skip
 
     def _level_factors(
-        self, slot: Slot | None, fanout: tuple[int, int]
+        self, slot: FactorSlot | None, fanout: tuple[int, int]
     ) -> Iterator[tuple[tuple[int, ...], tuple[Arrangement, ...]]]:
         if slot is None:
             yield (1,) * len(self.problem.bounds), ((),)
@@ -154,7 +139,7 @@ class ImperfectKernel:
 
     def ask_padded(self, seconds: float | None, within: Watch | None = None) -> None:
         """Look for a good mapping among those of layers slightly larger, once."""
-        if not self.asked:
+        if not self.asked and self.task.most_cycles is None:
             self.asked = True
             allowance = Allowance(self.task.budget, seconds, within)
             task = self.task
@@ -176,13 +161,14 @@ class ImperfectKernel:
         nest.counts[:, SPATIAL] = unrolled.numbers[:, 0]
         nest.loops[:, SPATIAL] = unrolled.loops[:, 0]
         walk = new_walk(design, unrolled, bound_part(design, unrolled))
-        queue, best, cut, ended = self.queue, self.best, np.inf, False
+        trial = Trial(nest, self.work, self.best, self.counters)
+        queue, mark, cut, ended = self.queue, self.best.mark[0], np.inf, False
         while not ended:
-            best.value[0], best.cut[0], found = min(queue.value, queue.limit), cut, int(best.found[0])
-            ended = descend(design, unrolled, walk, self.work, nest, best, self.counters)
-            cut = float(best.cut[0])
-            if best.found[0] > found:
-                queue.value, self.padded = float(best.value[0]), None
+            mark["value"], mark["cut"], found = min(queue.value, queue.limit), cut, int(mark["found"])
+            ended = descend(design, unrolled, walk, trial)
+            cut = float(mark["cut"])
+            if mark["found"] > found:
+                queue.value, self.padded = float(mark["value"]), None
             if not ended:
                 yield False
         queue.bounds[n] = max(queue.bounds[n], min(cut, queue.value))
@@ -230,9 +216,9 @@ class ImperfectKernel:
         """Return what no mapping is below: what was left out had a bound no better than the incumbent or the limit."""
         return min(self.queue.least, self.queue.value)
 
-    def incumbent(self) -> tuple[float | None, str]:
+    def incumbent(self) -> float | None:
         """Return the value of the best mapping."""
-        return self.queue.value if self.queue.value < np.inf else None, self.objective.unit
+        return self.queue.value if self.queue.value < np.inf else None
 
     def left(self) -> tuple[int, int]:
         """Return the parts below the incumbent, and all."""
@@ -240,7 +226,7 @@ class ImperfectKernel:
 
     @property
     def _taken(self) -> bool:
-        return self.padded is not None and (not self.best.found[0] or self.padded[0] <= self.queue.value)
+        return self.padded is not None and (not self.best.mark[0]["found"] or self.padded[0] <= self.queue.value)
 
     def local_search(self, _stopped: str, _lower: float) -> None:
         """Look at layers slightly larger: it may have found nothing yet, or nothing good."""
@@ -250,7 +236,7 @@ class ImperfectKernel:
         """Return the best mapping, of this layer or of one slightly larger."""
         if self.padded is not None and self._taken:
             return self.padded[1]
-        if not self.best.found[0]:
+        if not self.best.mark[0]["found"]:
             return None
         best = self.best
         return ended_early(mapping_found(self.space, self.dims, best.counts, best.loops, best.keep), self.problem)
@@ -259,16 +245,11 @@ class ImperfectKernel:
         """Return what proves the optimum."""
         if stopped and self._taken:
             return "the best of layers slightly larger, their loops ended early; no mapping is below the bound"
-        proven = "branch and bound over all ends and orders: every part left out has a lower bound no better than this"
-        return stopped_proof(stopped) if stopped else proven
+        return super().proof(stopped)
 
     def no_mapping(self) -> str:
         """Say that no tile fits."""
         return "no tiles satisfy constraints and capacities together"
-
-    def profile(self) -> tuple[int, dict[str, float], dict[str, dict[str, int]]]:
-        """Return that there are no tables, and nothing is counted by level."""
-        return 0, {}, {}
 
 
 def search_residuals(
@@ -279,6 +260,7 @@ def search_residuals(
     semantics: str = "timeloop-3.0.3",
     budget: int | None = None,
     watch: Watch | None = None,
+    most_cycles: int | None = None,
 ) -> SearchResult:
     """Return the mapping of least energy, delay or product of both among all whose loops need not divide.
 
@@ -296,8 +278,8 @@ def search_residuals(
     InputError
         Where the objective is another, or the bounds do not hold, see `ImperfectKernel`.
     """
-    task = Task(space, costs, objective, semantics, budget, watch or Watch())
-    return search(ImperfectKernel, Use.IMPERFECT, task)
+    task = Task(space, costs, objective, semantics, budget, watch or Watch(), most_cycles)
+    return search(ImperfectKernel, task)
 
 
 def _products(options: list[tuple[int, ...]], most_units: int) -> Iterator[tuple[int, ...]]:

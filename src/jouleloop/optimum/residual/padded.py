@@ -12,7 +12,7 @@ from jouleloop.division import divisors
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, JouleloopError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
-from jouleloop.mapspace.space import FREE, MapSpace, Slot
+from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import Objective
@@ -113,7 +113,7 @@ def _try(
     problem = space.problem
     larger = Problem(problem.shape, sizes, problem.coefficients, problem.name)
 
-    def open_up(slot: Slot | None) -> Slot | None:
+    def open_up(slot: FactorSlot | None) -> FactorSlot | None:
         if slot is None:
             return None
         most = tuple(n if m == b else m for m, b, n in zip(slot.most, problem.bounds, sizes, strict=True))
@@ -180,7 +180,7 @@ def cut_short(mapping: Mapping, space: MapSpace) -> Mapping:
     return Mapping(tuple(levels), early)
 
 
-def _end(end: int, passes: int, slot: Slot | None, d: int) -> int:
+def _end(end: int, passes: int, slot: FactorSlot | None, d: int) -> int:
     if slot is None or slot.fixed[d] == FREE:
         return min(end, passes) if slot is None else min(end, passes, slot.most[d])
     if end > 1 and passes < 2:

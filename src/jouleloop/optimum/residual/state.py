@@ -5,12 +5,51 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit, record
-from jouleloop.model.arrays import MAX_LOOPS, MIN_WORDS, Bools, Encoded, Floats, Ints
-from jouleloop.optimum.residual.bound import CROSSING, FIXED, HALO, MOST
+from jouleloop.model.arrays import MAX_LOOPS, MIN_WORDS, Bools, Encoded, Floats, Ints, NestArrays, Records, WorkArrays
+from jouleloop.optimum.arrays import FIXED, MOST
 from jouleloop.optimum.residual.ends import look_outside
 
 #: Relative slack: sums are added in another order.
 SLACK = 1e-11
+
+#: A crossing between a child (-1: the compute units) and the next level outside that keeps the data space, its parent.
+CROSSING = np.dtype(
+    [
+        ("child", np.int64),
+        ("parent", np.int64),
+        # Words asked of a parent and filled into a child, both per instance and at least.
+        ("asked", np.float64),
+        ("filled", np.float64),
+        # Words of the parent and of the child that need no read before the first write.
+        ("spared_parent", np.float64),
+        ("spared_child", np.float64),
+        # Energy [pJ] of words that pass once, before any end is known and as far as ends are.
+        ("root_pj", np.float64),
+        ("once_pj", np.float64),
+        # By how much it grows for every time more that they are asked for, and that they are filled [pJ], and what
+        # rounding may take off that line [pJ].
+        ("asked_pj", np.float64),
+        ("filled_pj", np.float64),
+        ("lost_pj", np.float64),
+        # Whether no instance takes words that slide from its neighbours.
+        ("linkless", np.bool_),
+    ],
+    align=True,
+)
+#: A halo, by dimension, as shares of all words along its rank.
+HALO = np.dtype(
+    [
+        # How often the words pass if no window slides along the rank: where every step outside moves it, and where two
+        # loops may cancel.
+        ("again", np.float64),
+        ("rested", np.float64),
+        # All boxes that an instance, or all of a fan-out, hold at once.
+        ("box", np.float64),
+        # What of it is still there when the dimension is through and begins again.
+        ("over", np.float64),
+    ],
+    align=True,
+)
 
 
 @record
@@ -26,6 +65,8 @@ class Design(NamedTuple):
         Temporal slots, shape (levels, dimensions, SLOT).
     energy_power, delay_power
         The objective, a product of powers of energy and delay.
+    most_cycles
+        What a mapping may take at most; of more its value is infinite.
     """
 
     target: Encoded
@@ -36,6 +77,7 @@ class Design(NamedTuple):
     slots: Ints
     energy_power: int
     delay_power: int
+    most_cycles: float
 
 
 @record
@@ -46,8 +88,14 @@ class Unrolled(NamedTuple):
     ----------
     factors, idle
         Spatial factors, and whether some of those units are never used, shape (levels, dimensions).
-    crossings, counts, instances, halos
-        See `jouleloop.optimum.residual.bound`.
+    crossings
+        Of `CROSSING`, by data space, innermost first, shape (data spaces, levels).
+    counts
+        How many of them a data space has.
+    instances
+        By level.
+    halos
+        Of `HALO`, of the crossings of data spaces over which windows slide, shape (data spaces, levels, dimensions).
     loops
         Arrangements on the mesh by level, shape (levels, arrangements, MAX_LOOPS, 3); outermost first.
     numbers
@@ -56,10 +104,10 @@ class Unrolled(NamedTuple):
 
     factors: Ints
     idle: Bools
-    crossings: Floats
+    crossings: Records
     counts: Ints
     instances: Floats
-    halos: Floats
+    halos: Records
     loops: Ints
     numbers: Ints
 
@@ -121,7 +169,7 @@ class Walk(NamedTuple):
     Attributes
     ----------
     place
-        Level, dimension, and whether it is entered.
+        One record of `STAND`.
     listed, largest
         Ends that a loop may have, and the largest that each stands for, shape (levels, dimensions, ends).
     left
@@ -140,7 +188,7 @@ class Walk(NamedTuple):
         Whose boundaries wait for a loop outside that moves them, shape (levels, data spaces, crossings).
     """
 
-    place: Ints
+    place: Records
     ends: Ends
     listed: Ints
     largest: Ints
@@ -158,39 +206,52 @@ class Walk(NamedTuple):
     room: Room
 
 
+#: What a search has found: the value of its best nest and its cycles, the least bound or value of what was left out for
+#: being no better, and how often a nest was better.
+MARK = np.dtype([("value", np.float64), ("cycles", np.float64), ("cut", np.float64), ("found", np.int64)], align=True)
+#: Where the walk of an unrolling stands: level, dimension, and whether it is entered.
+STAND = np.dtype([("level", np.int64), ("dimension", np.int64), ("entered", np.bool_)], align=True)
+
+
 @record
 class Best(NamedTuple):
-    """The best nest so far: value of the objective and cycles, number of improvements, and its arrays.
+    """The best nest so far: one record of `MARK`, and its arrays."""
 
-    ``cut``: the least bound or value of what was left out for being no better.
-    """
-
-    value: Floats
-    cut: Floats
-    found: Ints
+    mark: Records
     counts: Ints
     loops: Ints
     keep: Bools
 
 
+@record
+class Trial(NamedTuple):
+    """The nest at hand, what the model writes of it, the best nest so far, and the counters of the search."""
+
+    nest: NestArrays
+    work: WorkArrays
+    best: Best
+    counters: Ints
+
+
 @njit
 def value_of(design: Design, energy_pj: float, steps: float) -> float:
     """Return the value of the objective; of lower bounds on energy and delay a lower bound on it."""
+    if steps > design.most_cycles:
+        return np.inf
     return float(energy_pj**design.energy_power * steps**design.delay_power)
 
 
 def new_unrolled(levels: int, spaces: int, factors: Ints, idle: Bools, loops: Ints, numbers: Ints) -> Unrolled:
     """Return an unrolling whose crossings are not written yet."""
-    room = np.zeros((spaces, levels, CROSSING)), np.zeros(spaces, np.int64), np.zeros(levels)
-    return Unrolled(factors, idle, *room, np.zeros((spaces, levels, factors.shape[1], HALO)), loops, numbers)
+    crossings, counts = np.zeros((spaces, levels), CROSSING), np.zeros(spaces, np.int64)
+    halos = np.zeros((spaces, levels, factors.shape[1]), HALO)
+    return Unrolled(factors, idle, crossings, counts, np.zeros(levels), halos, loops, numbers)
 
 
 def new_best(levels: int, spaces: int) -> Best:
     """Return the record of a search that has found nothing."""
     return Best(
-        np.array([np.inf, np.inf]),
-        np.array([np.inf]),
-        np.zeros(1, np.int64),
+        np.array([(np.inf, np.inf, np.inf, 0)], MARK),
         np.zeros((levels, 2), np.int64),
         np.zeros((levels, 2, MAX_LOOPS, 3), np.int64),
         np.zeros((levels, spaces), np.bool_),
@@ -209,7 +270,7 @@ def new_walk(design: Design, unrolled: Unrolled, root_pj: float) -> Walk:
     bound_pj = np.zeros(levels + 1)
     bound_pj[0] = root_pj
     pending = np.zeros((levels + 1, len(design.relevant), levels), np.bool_)
-    place = np.array([0, 0, 1])
+    place = np.array([(0, 0, True)], STAND)
     least, most, factor = look_outside(design.slots, unrolled.factors, unrolled.idle, design.target.layer.bounds)
     if (design.mate >= 0).any() or (design.target.spec[:, MIN_WORDS] > 0).any():
         # Tiles overlap, or larger ones may be asked for: every end counts.

@@ -2,16 +2,7 @@
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import CLUSTERS, READ_PJ, WRITE_PJ, Floats
-from jouleloop.optimum.residual.bound import (
-    ASKED,
-    CHILD,
-    ONCE_PJ,
-    PARENT,
-    ROOT_PJ,
-    crossing_pj,
-    has_mate,
-    spread_requests,
-)
+from jouleloop.optimum.residual.bound import crossing_pj, has_mate, spread_requests
 from jouleloop.optimum.residual.state import Design, Ends, Unrolled
 
 
@@ -70,31 +61,40 @@ def pressed_pj(design: Design, unrolled: Unrolled, level: int, shares: Floats) -
     for v in range(design.relevant.shape[0]):
         for i in range(unrolled.counts[v]):
             crossing = unrolled.crossings[v, i]
-            child, parent = int(crossing[CHILD]), int(crossing[PARENT])
-            if child >= level - 1 or (has_mate(design.mate[v]) and not (child < 0 and alone)):
+            child, parent = crossing.child, crossing.parent
+            units_alone = child < 0 and alone
+            if child >= level - 1 or (has_mate(design.mate[v]) and not units_alone):
                 continue
-            asked = spread_requests(design.relevant[v], design.mate[v], factors, child + 2, parent + 1)
-            for d in range(dims):
-                if design.relevant[v, d] or (child < 0 and alone):
-                    # Fan-outs inside the tile that is whole.
-                    held, outside = _largest(shares, child + 2, level, d), 1
-                    for k in range(levels):
-                        if k < child + 2:
-                            held *= factors[k, d]
-                        else:
-                            outside *= factors[k, d]
-                    asked *= max(held, float(-(-bounds[d] // outside)))
-            asked *= 1.0 - 1e-12
-            if asked <= crossing[ASKED]:
+            asked = _pressed_words(design, unrolled, v, i, level, shares, units_alone)
+            if asked <= crossing.asked:
                 continue
             # Vectors are rounded: two of each kind are taken off.
             sharing = min(unrolled.instances[parent], spec[parent, CLUSTERS])
             lost = 2.0 * (spec[parent, READ_PJ] + spec[parent, WRITE_PJ]) * sharing
             if child >= 0:
                 lost += 2.0 * spec[child, WRITE_PJ] * min(unrolled.instances[child], spec[child, CLUSTERS])
-            times = asked / crossing[ASKED]
-            more_pj = crossing_pj(
-                spec, unrolled.instances, crossing, target.layer.read_write[v], target.elided, times, times
-            )
-            total += max(0.0, more_pj - (crossing[ONCE_PJ] if child >= 0 else crossing[ROOT_PJ]) - lost)
+            times = asked / crossing.asked
+            more_pj = crossing_pj(design, unrolled, v, i, times, times)
+            total += max(0.0, more_pj - (crossing.once_pj if child >= 0 else crossing.root_pj) - lost)
     return float(total)
+
+
+@njit
+def _pressed_words(
+    design: Design, unrolled: Unrolled, v: int, i: int, level: int, shares: Floats, units_alone: bool
+) -> float:  # fmt: skip
+    """Return the words that a crossing asks for, at least, of a tile that is whole at a level."""
+    factors, crossing = unrolled.factors, unrolled.crossings[v, i]
+    first = crossing.child + 2
+    asked = spread_requests(design.relevant[v], design.mate[v], factors, first, crossing.parent + 1)
+    for d in range(factors.shape[1]):
+        if design.relevant[v, d] or units_alone:
+            # Fan-outs inside the tile that is whole.
+            held, outside = _largest(shares, first, level, d), 1
+            for k in range(factors.shape[0]):
+                if k < first:
+                    held *= factors[k, d]
+                else:
+                    outside *= factors[k, d]
+            asked *= max(held, float(-(-design.target.layer.bounds[d] // outside)))
+    return asked * (1.0 - 1e-12)

@@ -1,0 +1,171 @@
+"""``jouleloop front``: all mappings of a layer or network that no other beats in energy and cycles."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from jouleloop.api.capacity_fronts import FrontByCapacity, front_by_capacity_told
+from jouleloop.api.fronts import Front, check_share, front_told, runs_of
+from jouleloop.api.run import options_of
+from jouleloop.cli import options
+from jouleloop.cli.target_options import HardwareChoice, hardware_of
+from jouleloop.cli.watching import say_if_compiling, watched
+from jouleloop.cli.write_files import check_endings, write_files
+from jouleloop.engines.native import NativeEngine
+from jouleloop.errors import Fault, gather, raise_all
+from jouleloop.optimum.limit import INTERRUPT
+from jouleloop.signals import exit_code
+from jouleloop.terminal.console import print_json, print_note, print_table, print_text
+from jouleloop.terminal.splice import AsJson, spliced
+from jouleloop.units import energies_in, said
+from jouleloop.workload.layer import CONV
+
+#: Points that the console shows; files have all.
+_MOST_SHOWN = 24
+
+
+@spliced(hardware=hardware_of)
+def front(
+    arch: options.Arch,
+    hardware: HardwareChoice,
+    layer: Annotated[str | None, typer.Option("--layer", help="Layer, as jouleloop map takes it.")] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(
+            "--network", help="Instead of a layer: a network in layers/networks/ by name, or any by its path."
+        ),
+    ] = None,
+    capacity: Annotated[
+        str | None,
+        typer.Option("--capacity", help="Third axis, of a layer: words of this level, whatever capacity it has."),
+    ] = None,
+    constraints: options.ConstraintSet = None,
+    within: Annotated[
+        float,
+        typer.Option("--within", help="Share by which a point of a network may exceed one that is left out, as 1e-4."),
+    ] = 0.0,
+    budget: options.Budget = None,
+    seconds: options.Seconds = None,
+    *,
+    as_json: AsJson = False,
+    write_table: options.WriteTable = None,
+    write_figure: options.WriteFigure = None,
+    mappings: Annotated[
+        Path | None,
+        typer.Option(
+            "--write-mappings",
+            help="Write the mapping of every point into this folder, named by its cycles; of a network by layer.",
+        ),
+    ] = None,
+) -> None:
+    """Find all mappings that no other beats in energy and cycles; exit code 1 where a layer has none."""
+    (name, runs), told, *_ = gather(
+        lambda: runs_of(layer, network, hardware.variables),
+        lambda: options_of("energy", budget, seconds),
+        lambda: check_endings(write_table, write_figure),
+        lambda: check_share(within),
+        lambda: _check_capacity(capacity, network, within, mappings),
+    )
+    chosen = hardware.load(arch, constraints, CONV if layer is None else runs[0][1].shape)
+    say_if_compiling()
+    with energies_in(chosen.target(runs[0][1]).costs.unit), watched(seconds) as watch:
+        engine = NativeEngine()
+        engine.watch = watch
+        if capacity is not None:
+            by_capacity = front_by_capacity_told(chosen, runs[0][1], capacity, engine, told)
+            _end_capacity(by_capacity, write_table, write_figure, as_json=as_json)
+            return
+        found = front_told(chosen, name, runs, engine, told, within)
+    for line in found.missing:
+        print_note(line)
+    if found.ok:
+        with energies_in(found.unit):
+            caption = "Energy over cycles of all mappings that no other beats."
+            write_files(write_table, found.table, "front", write_figure, found.plot, caption, found.layer_tables)
+        if mappings is not None:
+            print_note(f"{found.write_mappings(mappings):,} mappings written to {mappings}")
+    if as_json:
+        print_json(found.as_dict())
+    elif found.ok:
+        _show(found)
+    if any(one.front.last.stopped == INTERRUPT for one in found.layers):
+        raise typer.Exit(exit_code())
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+def _show(found: Front) -> None:
+    """Print the points, some of them where there are many."""
+    energies, cycles, count = found.energies_pj, found.cycles, len(found.cycles)
+    short = f" within {found.within:g} of the energy" if found.within else ""
+    proof = f"complete{short}, proven" if found.complete else "not proven complete"
+    words = found.unit != "pJ"
+    with energies_in(found.unit):
+        shown = Table(title=escape(f"{found.name} on {found.architecture.name}"), title_justify="left")
+        for heading in (
+            "cycles",
+            "accesses [million words]" if words else "energy [µJ]",
+            "above least",
+            said("energy"),
+        ):
+            shown.add_column(escape(heading), justify="right")
+        shown.columns[-1].header = "energy x cycles over least" if not words else "words x cycles over least"
+        shown.add_column("")
+        least = min(energy * one for energy, one in zip(energies, cycles, strict=True)) or 1.0
+        for place in _places(count, found.knee):
+            ratio = energies[place] / energies[0] - 1 if energies[0] else 0.0
+            shown.add_row(
+                f"{cycles[place]:,}",
+                f"{energies[place] / 1e6:,.3f}",
+                f"{ratio:.2%}",
+                f"{energies[place] * cycles[place] / least:.3f}",
+                "knee" if place == found.knee else "",
+            )
+        print_table(shown)
+    more = f", {min(count, _MOST_SHOWN)} of them above" if count > _MOST_SHOWN else ""
+    print_text(f"{count:,} point{'s' if count != 1 else ''}{more}; {proof}")
+
+
+def _check_capacity(capacity: str | None, network: str | None, within: float, mappings: Path | None) -> None:
+    """Raise `InputError` for what goes with no third axis."""
+    others = {"--network": network, "--within": within or None, "--write-mappings": mappings}
+    text = "does not go with --capacity"
+    given = {name: value for name, value in others.items() if value is not None and capacity is not None}
+    raise_all([Fault(text, name, value=str(value), allowed="--layer") for name, value in given.items()])
+
+
+def _end_capacity(found: FrontByCapacity, table: Path | None, figure: Path | None, *, as_json: bool) -> None:
+    """Print and write a front with the capacity as an axis; end as the command does."""
+    rows = found.rows()
+    if found.missing:
+        print_note(found.missing)
+    if rows:
+        caption = f"Energy over cycles and words of {found.level} of all mappings that no other beats in all three."
+        write_files(table, found.table, "capacity_front", figure, found.plot, caption)
+    if as_json:
+        print_json(found.as_dict())
+    elif rows:
+        shown = Table(title=escape(f"{found.problem.name} on {found.architecture.name}"), title_justify="left")
+        for heading in (f"{found.level} [words]", "cycles", f"energy [{found.unit}]"):
+            shown.add_column(escape(heading), justify="right")
+        for place in _places(len(rows), None):
+            row = rows[place]
+            shown.add_row(f"{row['words']:,}", f"{row['cycles']:,}", f"{row['total_pj']:,.2f}")
+        print_table(shown)
+        proof = "complete, proven" if found.complete else "not proven complete"
+        print_text(f"{len(rows):,} points; {proof}")
+    if found.found.last.last.stopped == INTERRUPT:
+        raise typer.Exit(exit_code())
+    if not rows:
+        raise typer.Exit(1)
+
+
+def _places(count: int, knee: int | None) -> list[int]:
+    """Return which points are shown: all, or ends, knee and some between, evenly spread."""
+    if count <= _MOST_SHOWN:
+        return list(range(count))
+    spread = {round(k * (count - 1) / (_MOST_SHOWN - 2)) for k in range(_MOST_SHOWN - 1)}
+    return sorted(spread | ({knee} if knee is not None else set()))

@@ -1,0 +1,88 @@
+"""What ``jouleloop curve --network`` prints and writes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from jouleloop.api.hardware import Architecture
+from jouleloop.api.network_curve import SHARES, NetworkCurve, network_walked
+from jouleloop.cli.watching import say_if_compiling, watched
+from jouleloop.cli.write_files import write_files
+from jouleloop.curves.staircase import Limits
+from jouleloop.errors import Fault, raise_all
+from jouleloop.optimum.limit import INTERRUPT
+from jouleloop.signals import exit_code
+from jouleloop.terminal.console import print_json, print_note, print_table, print_text
+
+
+def check_subject(layer: str | None, network: str | None, of_layers: Mapping[str, Any]) -> None:
+    """Raise `InputError` without a layer or network, with both, or for options of layers with a network."""
+    faults = []
+    if (layer is None) == (network is None):
+        faults.append(Fault("give a layer or a network, one of both", "--layer", allowed="--layer or --network"))
+    if network is not None:
+        text = "is for the curve of a layer"
+        faults += [Fault(text, name, value=str(given)) for name, given in of_layers.items() if given is not None]
+    raise_all(faults)
+
+
+def draw_network(
+    hardware: Architecture,
+    name: str,
+    level: str | None,
+    objective: str,
+    seconds: float | None,
+    store: Path | None,
+    files: tuple[Path | None, Path | None],
+    *,
+    as_json: bool,
+) -> None:
+    """Walk the curves of a network, print them and their sum, and write table and figure; end as the command does."""
+    say_if_compiling()
+    with watched(seconds) as watch:
+        watch.tell = None
+        found = network_walked(hardware, name, level, objective, Limits(watch=watch), store=store)
+    if found.steps:
+        caption = f"{len(found.steps)} steps of {found.name}"
+        write_files(files[0], found.table, "network_curve", files[1], found.plot, caption)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        _show(found)
+    stopped = {curve.stopped for _, curve in found.layers} - {""}
+    for _, curve in found.layers:
+        if not curve.steps or curve.stopped:
+            print_note(f"{curve.problem.name}: {curve.stopped or curve.staircase.reason}")
+    if INTERRUPT in stopped:
+        raise typer.Exit(exit_code())
+    if not found.steps:
+        raise typer.Exit(1)
+
+
+def _show(found: NetworkCurve) -> None:
+    """Print each layer's range of capacities, and the smallest capacities near the least of the network."""
+    print_text(f"{found.name}: {found.objective} against words in {found.level}")
+    table = Table()
+    for heading in ("layer", "runs", "steps", "from [words]", "largest that helps [words]", f"least [{found.unit}]"):
+        table.add_column(heading, justify="left" if heading == "layer" else "right")
+    for count, curve in found.layers:
+        if curve.steps:
+            first, last = curve.steps[0], curve.steps[-1]
+            sizes = (f"{first.words:,}", f"{last.words:,}", f"{last.value * count:,.0f}")
+            table.add_row(curve.problem.name, str(count), str(len(curve.steps)), *sizes)
+    print_table(table)
+    if not found.steps:
+        return
+    near = Table()
+    for heading in ("above the least", "words", f"network [{found.unit}]", "proven"):
+        near.add_column(heading, justify="right")
+    for share in SHARES:
+        step = found.within(share)
+        near.add_row(f"{share:.0%}", f"{step.words:,}", f"{step.value:,.0f}", "yes" if step.proven else "no")
+    least = found.steps[0]
+    above = least.value / found.steps[-1].value - 1
+    near.add_row(f"{above:.0%}", f"{least.words:,}", f"{least.value:,.0f}", "yes" if least.proven else "no")
+    print_table(near)

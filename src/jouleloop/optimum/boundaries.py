@@ -1,0 +1,231 @@
+"""What the boundaries of a group of unrollings cost: prices by data space, and fan-outs as classes of factors.
+
+`docs/search.md` states the lemma: *groups of unrollings*.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from jouleloop.model.arrays import (
+    BLOCK_WORDS,
+    CLUSTERS,
+    READ_PJ,
+    UPDATE_PJ,
+    WRITE_PJ,
+    Bools,
+    Floats,
+    Ints,
+)
+from jouleloop.model.kernel import box_words
+from jouleloop.optimum.arrays import HALO, IDLE, Case, Parts
+from jouleloop.optimum.group_lattice import (
+    AGAIN_PJ,
+    ASK_PJ,
+    BEYOND,
+    CROSSING,
+    FILL_FREE,
+    FILL_PJ,
+    FREE,
+    LEAST_WORDS,
+    ROUNDED,
+    Edge,
+    Fan,
+    extents_of,
+    new_fan,
+    new_lattice,
+)
+
+
+class _Rows(NamedTuple):
+    """What the spatial factors of a level mean, one row each: see `Boundaries._rows`."""
+
+    shift: Ints
+    instances: Floats
+    chained: Floats
+    linked: Floats
+    share: Floats
+    parted: Floats
+    idle: Floats
+
+
+class Unrollings(NamedTuple):
+    """A group: by level its rows of factors, and the most of what any of them tell.
+
+    Attributes
+    ----------
+    ids
+        By unrolling and level the number of its row.
+    rows
+        By level numbers of rows.
+    instances
+        By level its instances at most.
+    parted
+        By level and data space, how many times over the instances of the level hold the whole in their partitions.
+    """
+
+    ids: Ints
+    rows: list[Ints]
+    instances: Floats
+    parted: Floats
+
+
+class Boundaries:
+    """Prices and fan-outs of all groups of a search.
+
+    Parameters
+    ----------
+    case, parts
+        Of the solver; ``parts`` lists the unrollings.
+    """
+
+    def __init__(self, case: Case, parts: Parts) -> None:
+        self.case = case
+        self.layer, self.spec, self.side = case.target.layer, case.target.spec, case.unrolled.side
+        self.lattice = new_lattice(self.layer, self.side)
+        self.rows = [self._rows(row) for row in parts.row]
+        self.partition = np.array([float(box_words(coef, self.layer.bounds)) for coef in self.layer.coef])
+        self._fans: dict[tuple[int, int, bytes], Fan] = {}
+
+    def _rows(self, row: Ints) -> _Rows:
+        """Return what the factors of a level mean, shape (rows, …): powers of primes, instances, and by data space.
+
+        By data space: how many instances are asked for one box at most, with links and without; the share of words that
+        links leave of the fills, at least; the instances that share a partition; the instances that share a box.
+        """
+        lattice, side = self.lattice, self.side
+        coef = self.layer.coef
+        extent = extents_of(lattice.digit, self.layer.bounds)
+        number = {tuple(one): n for n, one in enumerate(extent.tolist())}
+        shift = np.array(
+            [lattice.digit[number[tuple(one)]] if tuple(one) in number else lattice.most + 1 for one in row.tolist()]
+        )
+        spaces = len(coef)
+        used = row.prod(axis=1).astype(float)
+        chained, linked, share = (np.ones((len(row), spaces)) for _ in range(3))
+        for v in range(spaces):
+            boxes, widest, most = np.ones(len(row)), np.ones(len(row)), np.ones(len(row))
+            near = np.zeros(len(row), np.bool_)
+            for r, own in enumerate(coef[v]):
+                offsets = np.where(own != 0, row, 1).max(axis=1)
+                boxes *= offsets
+                halo = np.where(side[v, :, HALO] == r, row, 1)
+                is_near = (halo > 1).any(axis=1)
+                near |= is_near
+                widest = np.maximum(widest, np.where(is_near, offsets, 1))
+                most = np.maximum(most, halo.prod(axis=1))
+            chained[:, v] = used / boxes
+            linked[:, v] = chained[:, v] * np.where(near, widest, 1.0)
+            share[:, v] = np.where(near, 1.0 / most, 1.0)
+        plain = (coef != 0).any(axis=1) & (side[:, :, HALO] < 0)
+        parted = np.stack([np.where(own, 1, row).prod(axis=1) for own in plain], axis=1).astype(float)
+        idle = np.stack([np.where(own == 1, row, 1).prod(axis=1) for own in side[:, :, IDLE]], axis=1).astype(float)
+        return _Rows(shift.astype(np.int64), used, chained, linked, share, parted, idle)
+
+    def group(self, ids: Ints) -> Unrollings:
+        """Return a group of some unrollings; ``ids`` has by unrolling and level the number of its row."""
+        rows = [np.flatnonzero(np.bincount(own)) for own in ids.T]
+        instances, parted = np.ones(len(ids)), np.ones((len(ids), self.partition.size))
+        most, whole = [1.0], [parted[0]]
+        for k in range(len(rows) - 1, 0, -1):
+            if len(rows[k]) > 1 or self.rows[k].instances[rows[k][0]] > 1.0:
+                instances = instances * self.rows[k].instances[ids[:, k]]
+                parted = parted * self.rows[k].parted[ids[:, k]]
+            most.append(float(instances.max()))
+            whole.append(parted.max(axis=0))
+        return Unrollings(ids, rows, np.array(most[::-1]), np.stack(whole[::-1]))
+
+    def multicast(self, ids: Ints, v: int, first: int, last: int) -> Floats:
+        """Return by unrolling how many instances ask for one box of a data space across some fan-outs, the last too."""
+        product = np.ones(len(ids))
+        for k in range(first, last + 1):
+            if len(self.rows[k].chained) > 1:
+                product *= self.rows[k].chained[ids[:, k], v]
+        return product
+
+    def least_words(self, group: Unrollings, v: int, first: int, last: int) -> float:
+        """Return the words of a data space that level ``last`` is asked for at least, those from ``first`` on passing.
+
+        A level where two dimensions of a rank are unrolled may pass fewer requests on than boxes are different there.
+        """
+        share = np.ones(len(group.ids))
+        for k in range(first, last + 1):
+            if self.lattice.shared[v] and len(self.rows[k].chained) > 1:
+                share *= (self.rows[k].idle[:, v] / self.rows[k].chained[:, v])[group.ids[:, k]]
+        return float(self.lattice.volume[v] * share.min())
+
+    def price(self, group: Unrollings, child: int, kept: Bools, parents: Sequence[int], top: int) -> Floats:
+        """Return what the boundary outside a level costs, see `CROSSING`.
+
+        Parameters
+        ----------
+        child
+            The level, -1 for the units.
+        kept
+            By data space, whether the level keeps it.
+        parents
+            By data space the next level that keeps it; the number of levels where none does.
+        top
+            The next level that keeps any.
+        """
+        spec, layer = self.spec, self.layer
+        price = np.zeros((len(kept), CROSSING))
+        price[:, BEYOND] = 1.0
+        for v in np.flatnonzero(kept).tolist():
+            parent = parents[v]
+            if parent >= len(spec):
+                continue
+            shared = bool(self.lattice.shared[v])
+            price[v, BEYOND] = self.multicast(group.ids, v, top + 1, parent).max()
+            price[v, LEAST_WORDS] = self.least_words(group, v, child + 2, parent)
+            price[v, ROUNDED] = group.instances[parent if child < 0 else child] if shared else 0.0
+            word = min(1.0, spec[parent, CLUSTERS] / group.instances[parent]) / spec[parent, BLOCK_WORDS]
+            price[v, ASK_PJ] = spec[parent, UPDATE_PJ if layer.read_write[v] else READ_PJ] * word
+            if layer.read_write[v]:
+                price[v, AGAIN_PJ] = spec[parent, READ_PJ] * word
+                price[v, FREE] = self.partition[v] * group.parted[parent, v]
+            if child >= 0:
+                word = min(1.0, spec[child, CLUSTERS] / group.instances[child]) / spec[child, BLOCK_WORDS]
+                price[v, FILL_PJ] = spec[child, WRITE_PJ] * word
+                if layer.read_write[v]:
+                    price[v, FILL_FREE] = self.partition[v] * group.parted[child, v]
+        return price
+
+    def edge(self, group: Unrollings, child: int, kept: Bools, parents: Sequence[int], top: int) -> Edge:
+        """Return the boundary outside a level, see `price`."""
+        return Edge(kept, self.price(group, child, kept, parents, top), self.fan(group, child + 1, top))
+
+    def fan(self, group: Unrollings, first: int, top: int) -> Fan:
+        """Return the factors of the fan-outs between two levels together, those in between keeping nothing."""
+        chosen = group.rows
+        key = (first, top, b"|".join(chosen[k].tobytes() for k in range(first, top + 1)))
+        if key in self._fans:
+            return self._fans[key]
+        own = self.rows[first]
+        rows = chosen[first]
+        shift, share = own.shift[rows], own.share[rows]
+        asked, idle, chained = own.linked[rows], own.idle[rows], own.chained[rows]
+        for k in range(first + 1, top + 1):
+            more, rows = self.rows[k], chosen[k]
+            shift = (shift[:, None] + more.shift[rows]).reshape(-1, shift.shape[1])
+            share = np.repeat(share, len(rows), axis=0)
+            asked = (asked[:, None] * more.chained[rows]).reshape(len(shift), -1)
+            chained = (chained[:, None] * more.chained[rows]).reshape(len(shift), -1)
+            idle = (idle[:, None] * more.idle[rows]).reshape(len(shift), -1)
+            fits = (shift <= self.lattice.most).all(axis=1)
+            shift, share, asked, idle, chained = shift[fits], share[fits], asked[fits], idle[fits], chained[fits]
+        shared = self.lattice.shared
+        ratio = idle / asked
+        marks = np.concatenate([shift, share * shared, ratio * shared, chained], axis=1)
+        _, kept = np.unique(marks, axis=0, return_index=True)
+        shift, share, ratio, chained = shift[kept], share[kept], ratio[kept], chained[kept]
+        classes, place = np.unique(
+            np.concatenate([share * shared, ratio * shared], axis=1), axis=0, return_inverse=True
+        )
+        place = place.ravel()
+        order = np.argsort(place, kind="stable")
+        spaces = len(shared)
+        share, ratio = np.ascontiguousarray(classes[:, :spaces]), np.ascontiguousarray(classes[:, spaces:])
+        self._fans[key] = new_fan(self.lattice, shift[order], place[order], share, ratio, chained[order])
+        return self._fans[key]

@@ -1,0 +1,290 @@
+"""The places of a group of unrollings, and what is known of them.
+
+`docs/search.md` states the lemma: *groups of unrollings*. A place is a tile, unrolled indices included, so a divisor of
+the whole layer, and the run of loops that trails outside it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jouleloop.division import factorised
+from jouleloop.jit import njit, record
+from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays
+from jouleloop.optimum.arrays import HALO, IDLE
+
+#: Places of what a crossing costs by data space: energy [pJ] of a word asked, and of one asked beyond the words that
+#: follow; how many times fewer words are asked than the tile tells; words asked at least; energy of a word filled
+#: beyond the words that follow; words that rounding may take off.
+ASK_PJ, AGAIN_PJ, FREE, BEYOND, LEAST_WORDS, FILL_PJ, FILL_FREE, ROUNDED, CROSSING = range(9)
+
+
+@record
+class Lattice(NamedTuple):
+    """All tiles of a layer, and all runs of loops that leave one data space in place.
+
+    Attributes
+    ----------
+    digit, most, weight
+        Powers of the primes of a tile, one axis a dimension and prime, shape (tiles, axes); the largest; the weight of
+        an axis in a tile's number.
+    packed, spare
+        By axis the value of one power in a packed number; by tile the powers that are left, packed, a bit above each.
+    size, rest
+        By data space and tile: words of the box; iterations outside of the dimensions that leave it in place.
+    volume, seen
+        By data space, words that have to come in at least; and, by tile, where dimensions share a rank.
+    shared
+        By data space, whether several dimensions move a rank.
+    saved
+        By run and data space, how many iterations of `rest` the run holds.
+    first
+        Of the runs of each kind the one without a loop.
+    longer
+        By axis and run the run of one prime more, or -1.
+    valid
+        By tile and run, whether the run has room outside the tile.
+    apart
+        The runs that leave a data space in place that shares a rank.
+    """
+
+    digit: Ints
+    most: Ints
+    weight: Ints
+    packed: Ints
+    spare: Ints
+    size: Floats
+    rest: Floats
+    volume: Floats
+    seen: Floats
+    shared: Bools
+    saved: Floats
+    first: Ints
+    longer: Ints
+    valid: Bools
+    apart: Ints
+
+
+def new_lattice(layer: LayerArrays, side: Ints) -> Lattice:
+    """Return the lattice of a layer of which each dimension leaves at most one data space in place."""
+    axes = _axes(layer.bounds)
+    most = np.array([power for *_, power in axes], np.int64)
+    weight = np.concatenate([[1], np.cumprod(most[:-1] + 1)]).astype(np.int64)
+    tiles = int((most + 1).prod())
+    digit = np.ascontiguousarray(np.arange(tiles)[:, None] // weight % (most + 1))
+    extent = extents_of(digit, layer.bounds).astype(float)
+    idle = side[:, :, IDLE] == 1
+    whole = layer.bounds.astype(float)
+    runs: list[Ints] = []
+    first: list[int] = []
+    for own in idle if idle.any() else idle[:1]:
+        held = np.array([own[d] for d, *_ in axes])
+        if not held.any() and idle.any():
+            continue
+        first.append(sum(map(len, runs)))
+        runs.append(np.unique(digit * held, axis=0))
+    run = np.concatenate(runs)
+    longer = [[_place(run, first, n, a) for n in range(len(run))] for a in range(len(axes))]
+    value = np.array([float(p) for _, p, _ in axes]) ** run
+    saved = np.ones((len(run), len(idle)))
+    for v, own in enumerate(idle):
+        saved[:, v] = np.prod(np.where([own[d] for d, *_ in axes], value, 1.0), axis=1)
+    shared = np.array((side[:, :, HALO] >= 0).any(axis=1), np.bool_)
+    # A bit above each power stays set while no more is taken than is left. Fewer than 2^31 tiles take 62 bits at most.
+    wide = np.array([0, *(int(power).bit_length() + 1 for power in most)])
+    packed = 1 << np.cumsum(wide)[:-1]
+    return Lattice(
+        digit,
+        most,
+        weight,
+        packed,
+        (most - digit) @ packed + guards_of(most, packed),
+        np.stack([_box(coef, extent) for coef in layer.coef]),
+        np.stack([np.prod(np.where(own, whole / extent, 1.0), axis=1) for own in idle]),
+        np.array([_values(coef, whole).prod() for coef in layer.coef]),
+        np.stack([_seen(coef, extent, whole) for coef in layer.coef]),
+        shared,
+        saved,
+        np.array(first, np.int64),
+        np.array(longer, np.int64),
+        np.ascontiguousarray((digit[:, None, :] + run <= most).all(axis=2)),
+        np.flatnonzero((saved[:, shared] > 1.0).any(axis=1)),
+    )
+
+
+def guards_of(most: Ints, packed: Ints) -> int:
+    """Return the bits above all powers of a packed number."""
+    return sum(one << int(power).bit_length() for one, power in zip(packed.tolist(), most.tolist(), strict=True))
+
+
+def _axes(bounds: Ints) -> list[tuple[int, int, int]]:
+    """Return dimension, prime and power of every axis; there is one at least."""
+    return [(d, *one) for d, bound in enumerate(bounds.tolist()) for one in factorised(bound)] or [(0, 1, 0)]
+
+
+def extents_of(digit: Ints, bounds: Ints) -> Ints:
+    """Return the indices of every tile by dimension, unrolled ones included."""
+    extent = np.ones((len(digit), len(bounds)), np.int64)
+    for a, (d, p, _) in enumerate(_axes(bounds)):
+        extent[:, d] *= p ** digit[:, a]
+    return extent
+
+
+def _place(run: Ints, first: list[int], n: int, a: int) -> int:
+    """Return the run of the same kind with one prime more along an axis, or -1."""
+    kind = np.searchsorted(first, n, side="right") - 1
+    end = first[kind + 1] if kind + 1 < len(first) else len(run)
+    wanted = run[n].copy()
+    wanted[a] += 1
+    for other in range(first[kind], end):
+        if (run[other] == wanted).all():
+            return other
+    return -1
+
+
+def _box(coef: Ints, extent: Floats) -> Floats:
+    """Words of the boxes of tiles, gaps included."""
+    words: Floats = np.prod([1.0 + ((extent - 1.0) * row).sum(axis=1) for row in coef], axis=0)
+    return words
+
+
+def _values(coef: Ints, extent: Floats) -> Floats:
+    """Words that all of a layer takes along each rank: the values of its dimensions, less one for each but one."""
+    values: Floats = 1.0 + ((extent - 1.0) * (coef != 0)).sum(axis=1)
+    return values
+
+
+def _seen(coef: Ints, extent: Floats, whole: Floats) -> Floats:
+    """Words that come into tiles at least while no loop leaves the data space in place: only one rank slides."""
+    moved = [np.prod(np.where(row != 0, whole / extent, 1.0), axis=1) for row in coef]
+    plain = np.stack([own * (1.0 + ((extent - 1.0) * row).sum(axis=1)) for own, row in zip(moved, coef, strict=True)])
+    values = _values(coef, whole)[:, None]
+    least: Floats = (np.minimum(values / plain, 1.0) * plain.prod(axis=0)).min(axis=0)
+    return least
+
+
+@record
+class Fan(NamedTuple):
+    """The factors of the fan-outs between two levels together, those in between keeping nothing.
+
+    Attributes
+    ----------
+    shift, begin
+        Powers of primes of the factors, shape (choices, axes), in classes that begin there.
+    kind, step, taken
+        By factors, their class; how much further on the tile outside is; the powers, packed.
+    guards
+        The bits above all powers of a packed number.
+    share, ratio
+        By class and data space that shares a rank: the share of the words that is counted as fills, and the words asked
+        for over those that the tile outside tells, at least.
+    chained
+        By factors and data space, the instances that are asked for one box at most, without links.
+    """
+
+    shift: Ints
+    begin: Ints
+    kind: Ints
+    step: Ints
+    taken: Ints
+    guards: int
+    share: Floats
+    ratio: Floats
+    chained: Floats
+
+
+def new_fan(lattice: Lattice, shift: Ints, kind: Ints, share: Floats, ratio: Floats, chained: Floats) -> Fan:
+    """Return a fan-out of factors in the order of their classes, see `Fan`."""
+    shift = np.ascontiguousarray(shift)
+    begin = np.searchsorted(kind, np.arange(len(share) + 1)).astype(np.int64)
+    step, taken = shift @ lattice.weight, shift @ lattice.packed
+    return Fan(shift, begin, kind, step, taken, guards_of(lattice.most, lattice.packed), share, ratio, chained)
+
+
+@record
+class Edge(NamedTuple):
+    """The boundary outside a level.
+
+    Attributes
+    ----------
+    kept, price
+        By data space, whether the level keeps it, and prices, see `CROSSING`.
+    fan
+        Of the levels outside, up to the next that keeps anything.
+    """
+
+    kept: Bools
+    price: Floats
+    fan: Fan
+
+
+@record
+class Table(NamedTuple):
+    """Least energy [pJ] of the loops of a level and all inside.
+
+    Attributes
+    ----------
+    out
+        Of those that go on with a run, shape (tiles, runs).
+    ahead
+        Of all, by tile.
+    found
+        By tile, whether any run may go on. Where none may, its row of ``out`` says nothing.
+    """
+
+    out: Floats
+    ahead: Floats
+    found: Bools
+
+
+@record
+class Rows(NamedTuple):
+    """The places that are left of a table: tiles in ascending order, the runs of each, and energies [pJ].
+
+    Attributes
+    ----------
+    tile, begin
+        Tiles, and where the places of each begin; one more.
+    run, cost
+        By place.
+    """
+
+    tile: Ints
+    begin: Ints
+    run: Ints
+    cost: Floats
+
+
+def new_table(lattice: Lattice) -> Table:
+    """Return room for a table."""
+    shape = lattice.valid.shape
+    return Table(np.empty(shape), np.empty(shape[0]), np.zeros(shape[0], np.bool_))
+
+
+def new_rows(lattice: Lattice) -> Rows:
+    """Return room for the places of a whole table."""
+    tiles, places = len(lattice.digit), int(lattice.valid.sum())
+    return Rows(np.empty(tiles, np.int64), np.zeros(tiles + 1, np.int64), np.empty(places, np.int32), np.empty(places))
+
+
+@njit
+def unpack(rows: Rows, i: int, line: Floats) -> float:
+    """Write the energies of a tile by run, infinite where there is no place; return the least."""
+    line[:] = np.inf
+    least = np.inf
+    for e in range(rows.begin[i], rows.begin[i + 1]):
+        line[rows.run[e]] = rows.cost[e]
+        least = min(least, rows.cost[e])
+    return least
+
+
+def first_rows(rows: Rows, count: int) -> Rows:
+    """Return the first tiles of some rows, in the same memory."""
+    end = rows.begin[count]
+    return Rows(rows.tile[:count], rows.begin[: count + 1], rows.run[:end], rows.cost[:end])
+
+
+def least_of(rows: Rows) -> Floats:
+    """Return the least energy [pJ] of each tile; each has a place."""
+    least: Floats = np.minimum.reduceat(rows.cost, rows.begin[:-1]) if len(rows.tile) else rows.cost[:0]
+    return least

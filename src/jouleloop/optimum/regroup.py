@@ -1,0 +1,159 @@
+"""What no bound of a group of unrollings leaves out, as the subproblems that a long search begins anew with."""
+
+from collections.abc import Generator, Iterator
+
+import numpy as np
+
+from jouleloop.model.arrays import Bools, Floats, Ints
+from jouleloop.optimum.arrays import COUNT_PARTS, CURRENT, IDLE, PART_BOUND, SPREAD, TABLED, Parts
+from jouleloop.optimum.group_walk import Left, Walk
+from jouleloop.optimum.groups import Groups, kept_of
+from jouleloop.optimum.parts import MOST_PARTS, sketch_columns
+
+#: Unrollings of which each takes its own tables, and most groups of one choice.
+_FEW, _MOST_GROUPS = 4, 400
+#: Most tables of ways and of groups: where bounds are so weak that it takes more, the search goes on as before.
+_MOST_TABLES = 10_000
+#: Most tables of ways before multicasts are told apart.
+_SOME_TABLES = 200
+#: How many times the work of telling multicasts apart, as long as it is tried, goes into a walk over states at most.
+_TRIED = 4
+
+
+def regrouped(groups: Groups, limit_pj: float) -> Iterator[int | float | Parts]:
+    """Yield the work of each bound; last, the parts that no bound of a group leaves out, unless they are too many.
+
+    Every mapping that costs no more than ``limit_pj`` is in one of them. In between comes a float: a bound [pJ] on all.
+    """
+    case, parts = groups.case, groups.parts
+    count, most = len(parts.ids), parts.columns.shape[1]
+    base_pj, column_pj = np.empty(count), np.full((count, len(parts.column_counts), most), np.inf)
+    sketch_columns(case, parts, base_pj, column_pj)
+    yield count
+    limit_pj *= 1.0 + 1e-9
+    yield from groups.look_outside(limit_pj)
+    found: list[tuple[int, Ints, Floats]] = []
+    total, tables, sketch_pj = 0, 0, np.empty(count)
+    ways = yield from _ways(groups, limit_pj, base_pj, column_pj)
+    if ways is None:
+        return
+    for choice, every, bound_pj in ways:
+        sketch_pj[every] = base_pj[every]
+        for v, c in enumerate(choice):
+            sketch_pj[every] += column_pj[every, v, c]
+        own = every[sketch_pj[every] <= limit_pj]
+        number = int(sum(parts.columns[v, c] for v, c in enumerate(choice)))
+        for some, some_pj in _split(groups, kept_of(parts, number), own, bound_pj, limit_pj):
+            if some is None:
+                tables += 1
+                if tables > _MOST_TABLES:
+                    return
+                yield groups.lattice.valid.size
+            else:
+                found.append((number, some, np.maximum(sketch_pj[some], some_pj)))
+                total += len(some)
+        if total > MOST_PARTS:
+            return
+    yield _made(parts, found)
+
+
+def _ways(
+    groups: Groups, limit_pj: float, base_pj: Floats, column_pj: Floats
+) -> Generator[int | float, None, list[Left] | None]:
+    """Yield as `regrouped`; return what is left of all choices and unrollings, none where that takes too long."""
+    # Where fan-outs are large, telling multicasts apart is the less work: it is tried for a while.
+    walk = Walk(groups, limit_pj, most_work=groups.outside.work / _TRIED)
+    yield from walk.inward_out()
+    if walk.fits:
+        yield from walk.outside_in()
+        yield min(limit_pj, walk.bound_pj)
+        return (yield from _followed(walk, base_pj, column_pj, _MOST_TABLES))
+    coarse = Walk(groups, limit_pj, tells=False)
+    yield from coarse.inward_out()
+    if not coarse.fits:
+        return None
+    yield from coarse.outside_in()
+    yield min(limit_pj, coarse.bound_pj)
+    # Often few ways are left already, and telling multicasts apart takes longer than to follow them.
+    ways = yield from _followed(coarse, base_pj, column_pj, _SOME_TABLES)
+    if ways is not None:
+        return ways
+    walk = Walk(groups, limit_pj, coarse)
+    yield from walk.inward_out()
+    if not walk.fits:
+        return (yield from _followed(coarse, base_pj, column_pj, _MOST_TABLES))
+    yield from walk.outside_in()
+    yield min(limit_pj, walk.bound_pj)
+    return (yield from _followed(walk, base_pj, column_pj, _MOST_TABLES))
+
+
+def _followed(
+    walk: Walk, base_pj: Floats, column_pj: Floats, most_tables: int
+) -> Generator[int | float, None, list[Left] | None]:
+    """Yield the work of each table; return the ways of a walk that are left, none where they take too many tables."""
+    ways: list[Left] = []
+    for tables, left in enumerate(walk.left(base_pj, column_pj)):
+        if tables >= most_tables:
+            return None
+        yield walk.lattice.valid.size
+        if left is not None:
+            ways.append(left)
+    return ways
+
+
+def _split(
+    groups: Groups, keep: Bools, own: Ints, bound_pj: float, limit_pj: float
+) -> Iterator[tuple[Ints | None, float]]:
+    """Yield no unrollings after each bound, and unrollings that are left with their bound [pJ]."""
+    ids = groups.parts.ids
+    waiting, seen = [(own, bound_pj)] if len(own) else [], 0
+    while waiting:
+        some, before_pj = waiting.pop()
+        pieces = _pieces(groups, ids[some]) if len(some) > _FEW and seen < _MOST_GROUPS else []
+        if not pieces:
+            yield some, before_pj
+        for piece in pieces:
+            bound_pj = max(before_pj, groups.bound_pj(keep, ids[some[piece]], limit_pj))
+            seen += 1
+            yield None, bound_pj
+            if bound_pj <= limit_pj:
+                waiting.append((some[piece], bound_pj))
+
+
+def _pieces(groups: Groups, ids: Ints) -> list[Ints]:
+    """Return unrollings split by the factor of a dimension at a level, where what is relaxed differs most."""
+    row = groups.parts.row
+    best, at = 0.0, (-1, -1)
+    written: Bools = (groups.side[groups.layer.read_write, :, IDLE] == 1).any(axis=0)
+    for level, own in enumerate(ids.T):
+        for d in range(row.shape[2]):
+            values = row[level, own, d]
+            spread = float(np.log(values.max() / values.min())) * (3.0 if written[d] else 1.0)
+            if spread > best:
+                best, at = spread, (level, d)
+    if at[0] < 0:
+        return []
+    value = row[at[0], ids[:, at[0]], at[1]]
+    return [np.flatnonzero(value == one) for one in np.unique(value)]
+
+
+def _made(parts: Parts, found: list[tuple[int, Ints, Floats]]) -> Parts:
+    """Return the parts of a search that begins anew with what was found."""
+    stand = parts.stand.copy()
+    unrolling = np.concatenate([np.zeros(0, np.int64), *(own for _, own, _ in found)])
+    choice = np.concatenate([np.zeros(0, np.int64), *(np.full(len(own), number) for number, own, _ in found)])
+    count, spaces = len(unrolling), len(parts.column_counts)
+    room = count + spaces
+    value = np.empty((room, parts.value.shape[1]))
+    value[:count, PART_BOUND] = np.concatenate([np.zeros(0), *(bound for *_, bound in found)])
+    stand[[CURRENT, TABLED]] = -1
+    stand[COUNT_PARTS] = count
+    return parts._replace(
+        stand=stand,
+        unrolling=np.append(unrolling, np.zeros(spaces, np.int64)),
+        choice=np.append(choice, np.zeros(spaces, np.int64)),
+        rank=np.zeros((room, spaces), np.int16),
+        value=value,
+        stage=np.full(room, SPREAD, np.int8),
+        heap=np.empty(room, np.int64),
+    )
