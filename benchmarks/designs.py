@@ -25,7 +25,7 @@ from jouleloop.energy.choice import costs_of, source_of
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapping.formats import read_timeloop_mapping
-from jouleloop.mapspace.read_design import Design, read_design
+from jouleloop.mapspace.read_design import DescribedDesign, read_design
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.optimum.limit import Limit, Watch
@@ -139,7 +139,7 @@ def answer(files: Files, layers: list[Problem], variables: dict[str, str]) -> st
         return f"{evaluate_or_search(files, layers, later)}, in Timeloop 4's spelling"
 
 
-def evaluate_or_search(files: Files, layers: list[Problem], design: Design) -> str:
+def evaluate_or_search(files: Files, layers: list[Problem], design: DescribedDesign) -> str:
     """Return what the given mapping costs, or the best of a small layer."""
     costs = costs_of(design.arch, [source_of(name) for name in ENERGIES], warn=lambda _: None)
     problems = [*([] if design.problem is None else [design.problem]), *layers]
@@ -157,7 +157,7 @@ def evaluate_or_search(files: Files, layers: list[Problem], design: Design) -> s
     return f"{search(problems[0], design, costs)}; its mapping fits no layer: {refusal}"
 
 
-def first_found(problems: list[Problem], design: Design, costs: EnergyCosts) -> str:
+def first_found(problems: list[Problem], design: DescribedDesign, costs: EnergyCosts) -> str:
     """Return the best of the first layer that the design has a mapping of; what is wrong with the first if none has."""
     answers: list[str] = []
     for problem in problems[:MOST_LAYERS]:
@@ -168,7 +168,7 @@ def first_found(problems: list[Problem], design: Design, costs: EnergyCosts) -> 
     return answers[0]
 
 
-def search(problem: Problem, design: Design, costs: EnergyCosts) -> str:
+def search(problem: Problem, design: DescribedDesign, costs: EnergyCosts) -> str:
     """Return the best of a small layer, or of the whole one where that has no mapping."""
     for layer, size in ((cut(problem), ""), (problem, ", the whole layer")):
         space = build_mapspace(layer, design.arch, design.constraints)

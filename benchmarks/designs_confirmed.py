@@ -30,7 +30,7 @@ from jouleloop.engines.timeloop.outputs import read_evaluation, read_mapping
 from jouleloop.errors import InputError, JouleloopError
 from jouleloop.files import read_text, read_yaml
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.mapspace.read_design import Design, read_design
+from jouleloop.mapspace.read_design import DescribedDesign, read_design
 from jouleloop.mapspace.sections import SECTIONS
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
@@ -57,7 +57,7 @@ MAPPER = {
 BUDGET, SECONDS, MOST_LAYERS, RUN_SECONDS, PRINTED_PJ = 1500, 15.0, 12, 60, 0.005
 
 
-def read(files: Files, variables: dict[str, str], *, nodes: bool) -> tuple[Design, bool]:
+def read(files: Files, variables: dict[str, str], *, nodes: bool) -> tuple[DescribedDesign, bool]:
     """Return a design, and whether it is Timeloop 4's: of version 0.4, or in a spelling that 3.0.3 does not read."""
     given = variables | files.variables
     try:
@@ -68,7 +68,9 @@ def read(files: Files, variables: dict[str, str], *, nodes: bool) -> tuple[Desig
         return read_design(files.paths, variables=given, later=True), True
 
 
-def best_of(design: Design, layers: list[Problem], costs: EnergyCosts, semantics: str) -> tuple[Problem, SearchResult]:
+def best_of(
+    design: DescribedDesign, layers: list[Problem], costs: EnergyCosts, semantics: str
+) -> tuple[Problem, SearchResult]:
     """Return the first layer that the design has a mapping of, cut where that is enough, and its best mapping."""
     reason = "no layer"
     for layer in layers:
@@ -99,7 +101,7 @@ def given_to_timeloop(files: Files, front_end: str, variables: dict[str, str], l
     return [yaml.safe_load((folder / "fe.yaml").read_text())]
 
 
-def own_tables(design: Design, costs: EnergyCosts, *, later: bool) -> dict[str, Any]:
+def own_tables(design: DescribedDesign, costs: EnergyCosts, *, later: bool) -> dict[str, Any]:
     """Return the energies as a table; networks are called as the design calls them."""
     tables = energy_tables(design.arch, costs, later=later)
     names = [*design.arch.level_names, design.arch.compute.name]

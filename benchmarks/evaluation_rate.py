@@ -11,18 +11,21 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from jouleloop.api.project import load_target
 from jouleloop.engines.protocol import Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import MappingError
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.model.encode import encode_mappings
-from jouleloop.model.evaluate import evaluate_many, evaluate_nests
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+
+from bulk import encode_mappings, evaluate_many, evaluate_nests
+from sample import sample_mappings
 
 LAYERS = (
     "conv:C3xM64xP55xQ55xR11xS11/stride4",

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from jouleloop.energy.cacti import CactiGrid, OutsideGrid
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
-ROOT = Path(__file__).parents[1]
+from held_out import held_out_errors  # noqa: E402
+from jouleloop.energy.cacti import CactiGrid, OutsideGrid  # noqa: E402
 
 
 def row(name: str, errors: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:
@@ -65,8 +67,8 @@ def main() -> None:
         lines += ["", f"{what} of grid points left out, from those at half and twice their depth or width:", "", head]
         for nm in sorted({key[0] for key in grid.points}):
             part = CactiGrid({key: plane for key, plane in grid.points.items() if key[0] == nm})
-            lines.append(row(f"{nm} nm", part.held_out_errors(numbers)))
-        lines.append(row("all", grid.held_out_errors(numbers)))
+            lines.append(row(f"{nm} nm", held_out_errors(part, numbers)))
+        lines.append(row("all", held_out_errors(grid, numbers)))
         lines += ["", f"{what} at nodes left out, from the same memory at others:", "", head]
         lines += [row(name, np.array(errors)) for name, errors in other_nodes(grid, numbers).items()]
     sys.stdout.write("\n".join(lines) + "\n")

@@ -1,22 +1,32 @@
 """Searches of designs without constraints: which are proven, how far the others are, CPU seconds and memory.
 
-    python benchmarks/open_designs.py [--seconds 60] [--only TEXT …] [--random 200] [--beside]
+    python benchmarks/open_designs.py [--seconds 60] [--only TEXT …] [--random 200] [--beside] [--out FILE]
+                                      [--against FILE …] [--timeloop FOLDER]
 
 Groups: (a) named designs, each with 20 layers; (b) random designs of 2 to 5 levels by seed; (c) the two layers of the
 authors' networks that take longest; (d) designs with energy of hops and leakage. Every search is a process of its own,
-so that its memory is its own. Compiling is left out: a small search comes first. CPU seconds are those of the search.
+so that its memory is its own. Compiling is left out: a small search comes first. Seconds, of the limit too, are CPU
+seconds of the search. With ``--out`` each row is kept as a line of JSON, and a second run searches what is missing.
 ``--beside`` also searches the published designs under the constraints that ship with them, and tells how many times
 their optimum is what was found without: below 1 would be a fault, since they describe a part of the space.
+The columns ``after 1 s`` and ``after 5 s`` say how far the best mapping of that time was above the least energy that is
+known in the end: of this run, or of ``--against``, files that earlier runs have kept. ``--timeloop`` also lets
+``timeloop-mapper`` draw at random (`random-pruned`) in six threads, each for at least as many CPU seconds. Timeloop has
+no seeds: its threads draw apart. How many times our energy theirs is stands in the column ``random``; what a file of
+``--against`` knows is not drawn again.
 """
 
 import argparse
+import json
+import math
 import multiprocessing
+import os
 import random
 import resource
 import statistics
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -27,7 +37,11 @@ from jouleloop.api.layers import problem_of
 from jouleloop.api.run import search
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import SearchOptions, Target
+from jouleloop.engines.timeloop.engine import TimeloopEngine
+from jouleloop.engines.timeloop.options import TimeloopOptions
 from jouleloop.errors import JouleloopError
+from jouleloop.optimum.limit import Progress, Watch
+from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
 HARDWARE = Path(__file__).parent / "hardware"
@@ -55,6 +69,10 @@ LAYERS = (
     "conv:C64xM128xP54xQ54xR3xS3",
 )
 AUTHORS = ("conv:C325xM143xP360xQ360xR9xS9", "conv:C295xM185xP360xQ360xR9xS9")
+#: When the best mapping so far is looked at [CPU s].
+EARLY_SECONDS = (1.0, 5.0)
+#: Random searches beside ours.
+RANDOM_THREADS = 6
 #: Energies of a hop and of a router [pJ], and leakage of an instance in a cycle [pJ].
 HOP_PJ, ROUTER_PJ, LEAK_PJ = 0.03, 0.06, 0.01
 
@@ -83,6 +101,11 @@ class Found:
     gap: float | None
     cpu_seconds: float
     memory_mb: float
+    early_pj: tuple[float | None, ...] = ()
+    """Energy of the best mapping after each of `EARLY_SECONDS`, None where there was none yet."""
+    random_pj: float | None = None
+    random_seconds: float = 0.0
+    """Least energy of Timeloop's random search, None where it found none or was not asked, and its CPU seconds."""
     subset_pj: float | None = None
     """Least energy under the constraints that ship with the design, where that was asked for."""
 
@@ -192,11 +215,11 @@ def charged(target: Target) -> Target:
     return replace(target, arch=replace(target.arch, levels=levels), costs=replace(target.costs, levels=energies))
 
 
-def one(row: Row, seconds: float, *, beside: bool = False) -> Found:
+def one(row: Row, seconds: float, *, beside: bool = False, timeloop: Path | None = None) -> Found:
     """Search one row in a process of its own."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    child = context.Process(target=_search, args=(row, seconds, beside, there))
+    child = context.Process(target=_search, args=(row, seconds, beside, timeloop, there))
     child.start()
     there.close()
     try:
@@ -207,18 +230,62 @@ def one(row: Row, seconds: float, *, beside: bool = False) -> Found:
     return found
 
 
-def _search(row: Row, seconds: float, beside: bool, answer: Connection) -> None:
+def _search(row: Row, seconds: float, beside: bool, timeloop: Path | None, answer: Connection) -> None:
     problem = problem_of(row.layer)
     target = target_of(row, problem)
     began = time.process_time()
-    found = NativeEngine().search(problem, target, SearchOptions(seconds=seconds))
+    early: list[float | None] = []
+    found = _within(problem, target, seconds, early)
     spent = time.process_time() - began
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     energy = found.evaluation.energy_pj if found.evaluation else float("nan")
     gap = energy / found.lower_bound - 1 if found.evaluation and found.lower_bound > 0 else None
     constrained = row.group == "a" and not (HARDWARE / f"{row.design}.yaml").is_file()
     subset_pj = _least_of_subsets(row, problem, seconds) if beside and constrained else None
-    answer.send(Found(found.status, found.optimal, energy, gap, spent, memory, subset_pj))
+    early += [energy if found.evaluation else None] * (len(EARLY_SECONDS) - len(early))
+    drawn = (None, 0.0) if timeloop is None else _drawn(timeloop, problem, target, RANDOM_THREADS * spent)
+    answer.send(Found(found.status, found.optimal, energy, gap, spent, memory, tuple(early), *drawn, subset_pj))
+
+
+def _drawn(home: Path, problem: Problem, target: Target, seconds: float) -> tuple[float | None, float]:
+    """Return the least energy [pJ] that Timeloop draws at random in so many CPU seconds, and how many it took."""
+    cores, spent, energy = os.cpu_count() or 1, 0.0, None
+    wall = seconds / cores * max(1.0, (os.getloadavg()[0] + RANDOM_THREADS) / RANDOM_THREADS)
+    while spent < seconds:
+        how = TimeloopOptions(
+            home, "random-pruned", threads=RANDOM_THREADS, mapper_seconds=wall, front_end="executables"
+        )
+        before = _of_children()
+        found = TimeloopEngine(how).search(problem, target)
+        spent = _of_children() - before
+        if found.status == "failed":  # it ends at once where its mapspace has more than 2^128 mappings
+            break
+        energy = found.evaluation.energy_pj if found.evaluation else None
+        wall *= max(1.2, 1.1 * seconds / max(spent, 0.1))
+    return energy, spent
+
+
+def _of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _within(problem: Problem, target: Target, seconds: float, early: list[float | None] | None = None) -> SearchResult:
+    """Search with a limit of CPU seconds; fill in what was found ``early``."""
+    began, last = time.process_time(), None
+
+    def tell(watch: Watch, progress: Callable[[], Progress]) -> None:
+        nonlocal last
+        spent = time.process_time() - began
+        if early is not None:
+            early.extend(last for mark in EARLY_SECONDS[len(early) :] if spent > mark)
+            last = progress().best
+        if spent >= seconds:
+            watch.stop()
+
+    engine = NativeEngine()
+    engine.watch = Watch(tell=tell)
+    return engine.search(problem, target, SearchOptions())
 
 
 def _least_of_subsets(row: Row, problem: Problem, seconds: float) -> float | None:
@@ -227,7 +294,7 @@ def _least_of_subsets(row: Row, problem: Problem, seconds: float) -> float | Non
     for constraints in ("full", "arch-only"):
         try:
             target = target_of(replace(row, constraints=constraints), problem)
-            found = NativeEngine().search(problem, target, SearchOptions(seconds=seconds))
+            found = _within(problem, target, seconds)
         except JouleloopError:
             continue
         if found.evaluation:
@@ -240,45 +307,90 @@ def main() -> None:
     options = _options()
     for warm in ("fc:64x64", "conv:C4xM4xP8xQ8xR3xS3"):
         search("eyeriss", warm, constraints="arch-only")
-    print("| group | design | layer | proven | energy [pJ] | gap | CPU [s] | memory [MB] | constrained, times it |")
-    print("|---|---|---|---|---:|---:|---:|---:|---:|")
-    spent: dict[tuple[str, str], list[Found]] = {}
+    columns = ("proven", "energy [pJ]", "gap", "CPU [s]", "memory [MB]", *_early_columns())
+    print("| group | design | layer | " + " | ".join((*columns, "random", "constrained, times it")) + " |")
+    print("|---|---|---|---|" + "---:|" * (len(columns) + 1))
+    spent: dict[tuple[str, str], list[tuple[Found, float]]] = {}
+    known = _known([options.out] if options.out else [])
+    before = _known(options.against or [])
     for row in rows(options.random):
         text = f"{row.group} {row.design} {row.layer}"
         if options.only and not any(word in text for word in options.only):
             continue
-        found = one(row, options.seconds, beside=options.beside)
-        spent.setdefault((row.group, "random" if row.seed >= 0 else row.design), []).append(found)
+        had = before.get(row)
+        home = None if had is not None and had.random_seconds else options.timeloop
+        found = known.get(row) or one(row, options.seconds, beside=options.beside, timeloop=home)
+        if had is not None and had.random_seconds:
+            found = replace(found, random_pj=had.random_pj, random_seconds=had.random_seconds)
+        if options.out and row not in known:
+            with options.out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([asdict(row), asdict(found)]) + "\n")
+        end = found.energy_pj if had is None else min(found.energy_pj, had.energy_pj)
+        spent.setdefault((row.group, "random" if row.seed >= 0 else row.design), []).append((found, end))
         gap = "" if found.proven or found.gap is None else f"{found.gap:.1%}"
         proven = "yes" if found.proven else found.status if found.status != "ok" else "no"
-        times = f"{found.subset_pj / found.energy_pj:.3f}" if found.subset_pj else ""
-        numbers = f"{found.energy_pj:.6e} | {gap} | {found.cpu_seconds:.2f} | {found.memory_mb:.0f} | {times}"
-        print(f"| {row.group} | {row.design} | {row.layer} | {proven} | {numbers} |", flush=True)
+        early = ["none" if one is None else f"{one / end - 1:.1%}" for one in found.early_pj]
+        drawn = "" if not found.random_seconds else _times(found.random_pj, found.energy_pj)
+        times = "" if found.subset_pj is None else _times(found.subset_pj, found.energy_pj)
+        numbers = (f"{found.energy_pj:.6e}", gap, f"{found.cpu_seconds:.2f}", f"{found.memory_mb:.0f}")
+        cells = (row.group, row.design, row.layer, proven, *numbers, *early, drawn, times)
+        print("| " + " | ".join(cells) + " |", flush=True)
     print_summary(spent)
 
 
-def print_summary(spent: dict[tuple[str, str], list[Found]]) -> None:
-    """Print how many are proven, and the gaps, seconds and memory, by group and design."""
+def _early_columns() -> list[str]:
+    return [f"after {seconds:.0f} s" for seconds in EARLY_SECONDS]
+
+
+def _times(other_pj: float | None, own_pj: float) -> str:
+    return "none" if other_pj is None else f"{other_pj / own_pj:.3f}"
+
+
+def _known(paths: Sequence[Path]) -> dict[Row, Found]:
+    """Return the least that earlier runs have found, and that Timeloop has drawn."""
+    found: dict[Row, Found] = {}
+    for path in paths:
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+            data = json.loads(line)
+            row, new = Row(**data[0]), Found(**data[1])
+            old = found.get(row, new)
+            drawn = new if new.random_seconds else old
+            least = new if new.energy_pj < old.energy_pj else old
+            found[row] = replace(least, random_pj=drawn.random_pj, random_seconds=drawn.random_seconds)
+    return found
+
+
+def print_summary(spent: dict[tuple[str, str], list[tuple[Found, float]]]) -> None:
+    """Print how many are proven, and gaps, seconds, memory and what was found early, by group and design."""
     columns = ("proven", "no mapping", "median gap", "largest gap", "median [s]", "slowest [s]", "most [MB]")
-    print("\n| group | design | searches | " + " | ".join(columns) + " |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for (group, design), found in spent.items():
+    columns += tuple(f"{column}, median" for column in _early_columns())
+    print("\n| group | design | searches | " + " | ".join(columns) + " | random is less |")
+    print("|---|---|---:|" + "---:|" * (len(columns) + 1))
+    for (group, design), pairs in spent.items():
+        found = [one for one, _ in pairs]
         gaps = [0.0 if one.proven else one.gap for one in found if one.status == "ok" and one.gap is not None]
         seconds = [one.cpu_seconds for one in found]
-        none = sum(one.status != "ok" for one in found)
-        print(
-            f"| {group} | {design} | {len(found)} | {sum(one.proven for one in found)} | {none} "
-            f"| {statistics.median(gaps or [0.0]):.1%} | {max(gaps, default=0.0):.1%} "
-            f"| {statistics.median(seconds):.2f} | {max(seconds):.2f} | {max(one.memory_mb for one in found):.0f} |"
-        )
+        cells: list[str | int] = [group, design, len(found), sum(one.proven for one in found)]
+        cells.append(sum(one.status != "ok" for one in found))
+        cells += [f"{statistics.median(gaps or [0.0]):.1%}", f"{max(gaps, default=0.0):.1%}"]
+        cells += [f"{statistics.median(seconds):.2f}", f"{max(seconds):.2f}"]
+        cells.append(f"{max(one.memory_mb for one in found):.0f}")
+        for n in range(len(EARLY_SECONDS)):
+            above = [one.early_pj[n] / end - 1 if one.early_pj[n] else math.inf for one, end in pairs if one.early_pj]
+            cells.append(f"{statistics.median(above):.1%}" if above else "")
+        cells.append(sum(one.random_pj is not None and one.random_pj < one.energy_pj for one in found))
+        print("| " + " | ".join(map(str, cells)) + " |")
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60.0, help="limit of one search")
+    parser.add_argument("--seconds", type=float, default=60.0, help="limit of one search [CPU s]")
     parser.add_argument("--only", nargs="*", help="rows that hold one of these texts")
     parser.add_argument("--beside", action="store_true", help="search under the designs' own constraints, too")
     parser.add_argument("--random", type=int, default=200, help="how many random designs")
+    parser.add_argument("--against", nargs="*", type=Path, help="files of what earlier runs have found")
+    parser.add_argument("--timeloop", type=Path, help="folder of timeloop-mapper, which draws at random beside")
+    parser.add_argument("--out", type=Path, help="file of what was found")
     return parser.parse_args()
 
 

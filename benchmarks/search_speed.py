@@ -10,19 +10,22 @@ import argparse
 import statistics
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
 from jouleloop.api.project import load_target, project_root
 from jouleloop.engines.protocol import Target
 from jouleloop.engines.registry import get_engine
-from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.model.encode import encode_mappings
-from jouleloop.model.evaluate import evaluate_nests
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import load_network, load_sweep
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+
+from bulk import encode_mappings, evaluate_nests
+from sample import sample_mappings
 
 
 def problems_of(name: str, count: int, seed: int) -> list[Problem]:

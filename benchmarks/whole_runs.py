@@ -1,7 +1,7 @@
 """Print what whole runs of the default study cost: from empty results, with nothing to do, and after edits.
 
 Core seconds are those of all processes, on the cores that ``--cores`` names; run it with nothing else running, kernels
-compiled. Baselines are what the same runs took when they were first measured (docs/performance.md).
+compiled.
 """
 
 import argparse
