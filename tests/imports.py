@@ -5,10 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def imported_modules(source: Path, module: str) -> set[str]:
-    """Return the package's modules that a module imports, by their whole names."""
+def imported_modules(source: Path, module: str, *, for_types: bool = True) -> set[str]:
+    """Return the package's modules that a module imports, by their whole names; ``for_types`` alone as well."""
     tree = ast.parse(_file(source, module).read_text())  # type: ignore[union-attr]
-    return {name for node in ast.walk(tree) for name in _named(source, node) if name.startswith("jouleloop.")}
+    nodes = set(ast.walk(tree))
+    for node in [] if for_types else list(nodes):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            nodes -= set(ast.walk(node))
+    return {name for node in nodes for name in _named(source, node) if name.startswith("jouleloop.")}
 
 
 def _named(source: Path, node: ast.AST) -> Iterator[str]:

@@ -18,9 +18,9 @@ from jouleloop.columns import read_table, write_parquet
 from jouleloop.errors import InputError
 from jouleloop.report.html.mappings import loops_of
 from jouleloop.report.html.numbers import compact, number, percent, quantity
-from jouleloop.report.html.other import comparison_table
 from jouleloop.report.html.page import MOST_BYTES, charting_library, report_page, write_report
-from jouleloop.report.html.points import Limits
+from jouleloop.report.html.points import EmbedLimits
+from jouleloop.report.html.sections import comparison_table
 from jouleloop.report.html.sources import ReportTables, read_tables
 from jouleloop.stats.analysis import analyse_table
 from jouleloop.stats.cases import SweepDescription
@@ -340,7 +340,7 @@ def test_a_page_of_twenty_thousand_points_stays_small(tmp_path: Path) -> None:
     assert len(page.encode()) < MOST_BYTES
     charted = sum(len(group["x"]) for group in data_of(page)["sweeps"][0]["groups"])
     assert f"Charts show {charted} of 20000 points" in page
-    page = report_page(tables, tmp_path / "report.html", Limits(points=1000))
+    page = report_page(tables, tmp_path / "report.html", EmbedLimits(points=1000))
     groups = data_of(page)["sweeps"][0]["groups"]
     assert [len(group["x"]) for group in groups] == [500, 500]
     assert (groups[0]["x"][0], groups[0]["x"][-1]) == (1, 10_000)

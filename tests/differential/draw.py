@@ -1,6 +1,8 @@
 """Random cases by seed."""
 
 import random
+from copy import deepcopy
+from functools import cache
 
 from differential.case import Case, components
 from differential.hardware import draw_architecture, draw_energies
@@ -17,6 +19,11 @@ def draw_case(seed: int, kind: str = "general", limit: int = 4000) -> Case:
 
     What cannot be tightened below ``limit`` is drawn again, so every seed gives a case.
     """
+    return deepcopy(_drawn(seed, kind, limit))
+
+
+@cache
+def _drawn(seed: int, kind: str, limit: int) -> Case:
     rng = random.Random(f"{kind}/{seed}")
     while True:
         problem = draw_problem(rng, kind)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
-from jouleloop.mapspace.space import FREE, MapSpace, Slot
+from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace
 from jouleloop.mapspace.spatial import arrangements_of
 from jouleloop.model.evaluate import evaluate_mapping
 
 
-def chains(bound: int, slots: list[tuple[Slot, int]]) -> Iterator[tuple[int, ...]]:
+def chains(bound: int, slots: list[tuple[FactorSlot, int]]) -> Iterator[tuple[int, ...]]:
     """Yield the ends of one dimension, slot by slot from inside.
 
     The outermost loop above 1 runs all passes that are left: a free one has just as many iterations, a fixed one may
@@ -36,7 +36,7 @@ def mappings(space: MapSpace) -> Iterator[Mapping]:
     problem, levels = space.problem, len(space.temporal)
     dims = problem.shape.dimensions
     spaces = [one.name for one in problem.data_spaces]
-    order: list[tuple[int, bool, Slot]] = []
+    order: list[tuple[int, bool, FactorSlot]] = []
     for level in range(levels):
         inside = space.spatial[level]
         if inside is not None:

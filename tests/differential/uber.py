@@ -254,10 +254,14 @@ class Uber:
         if self.factorization_count > limit:
             return self.factorization_count
         total = 0
+        # Factors of one tiling level recur in most factorizations.
+        known: list[dict[tuple[int, ...], int]] = [{} for _ in self.tilings]
         for factors in self.factorizations():
             one = self.mask_count
-            for tiling, row in zip(self.tilings, factors, strict=True):
-                one *= tiling.order_count(row) * (len(tiling.splits(row)) if tiling.spatial else 1)
+            for tiling, row, ways in zip(self.tilings, factors, known, strict=True):
+                if row not in ways:
+                    ways[row] = tiling.order_count(row) * (len(tiling.splits(row)) if tiling.spatial else 1)
+                one *= ways[row]
             total += one
             if total > limit:
                 break

@@ -1,5 +1,7 @@
 """The kinds of rounds: what is done to a run or a file, and what has to hold afterwards."""
 
+import contextlib
+import io
 import os
 import random
 import resource
@@ -275,21 +277,90 @@ def seals(bench: Bench, chance: random.Random) -> Counter[str]:
 
 
 def flipped_runs(bench: Bench, chance: random.Random) -> Counter[str]:
-    """Flip a bit of the store and of every file of compiled kernels, and run again: the results are the same."""
+    """Flip a bit of the store, and of every file of compiled kernels or swap these: a run has the same results."""
     output = bench.fresh("again")
     shutil.copytree(bench.folder / "undisturbed", output)
     kernels = bench.fresh("kernels")
     shutil.copytree(jit.folder(), kernels / jit.folder().name)
     files = [path for path in kernels.rglob("*") if path.is_file() and path.stat().st_size]
     assert files
-    for path in [*files, *(output / "store").glob("*.parquet")]:
-        damaged = bytearray(path.read_bytes())
-        damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
-        path.write_bytes(damaged)
+    swapped = chance.random() < 0.5
+    for path in (output / "store").glob("*.parquet"):
+        path.write_bytes(flipped(path.read_bytes(), chance))
+    if swapped:
+        for ending in {path.suffix for path in files}:
+            alike = [path for path in files if path.suffix == ending]
+            contents = [path.read_bytes() for path in alike]
+            for path, content in zip(alike, chance.sample(contents, len(contents)), strict=True):
+                path.write_bytes(content)
+    else:
+        for path in files:
+            path.write_bytes(flipped(path.read_bytes(), chance))
     code, text = bench.run(output.name, kernels=kernels)
     assert code == 0, (code, text)
     assert bench.tables(output.name) == bench.sound
-    return Counter({"files of kernels with a flipped bit": len(files), "runs with a damaged store and kernels": 1})
+    what = "files of kernels under each other's names" if swapped else "files of kernels with a flipped bit"
+    return Counter({what: len(files), "runs with a damaged store and kernels": 1})
+
+
+def outputs(bench: Bench, chance: random.Random) -> Counter[str]:
+    """Damage some final files of a workflow, `summary.json` always: a run that had nothing to do makes them again."""
+    folder = bench.folder / "workflow"
+    if not folder.exists():
+        shutil.copytree(ROOT / ".test", folder, ignore=shutil.ignore_patterns("results", ".snakemake"))
+        snakemake(folder)
+    sound = final_files(folder / "results")
+    summary = folder / "results/summary.json"
+    paths = [summary, *chance.sample([path for path in sound if path != summary], 5)]
+    for path in paths:
+        others = [other for other in sound if other.suffix == path.suffix and sound[other] != sound[path]]
+        kind = chance.choice(("flip", "cut", "empty", *(["swap"] if others else [])))
+        if kind == "flip":
+            path.write_bytes(flipped(sound[path], chance))
+        elif kind == "swap":
+            path.write_bytes(sound[chance.choice(others)])
+        else:
+            path.write_bytes(sound[path][: chance.randrange(len(sound[path])) if kind == "cut" else 0])
+    text = snakemake(folder)
+    unseen = [path for path in paths if f"{path.relative_to(folder)} is not what its job wrote" not in text]
+    assert not unseen, (unseen, text)
+    again = final_files(folder / "results")
+    odd = sound.keys() ^ again.keys()
+    assert not odd, sorted(odd)
+    differ = [path for path in sound if again[path] != sound[path] and not varies(path)]
+    assert not differ, differ
+    assert "Nothing to be done" in snakemake(folder)
+    return Counter({"final files of a workflow damaged: made again": len(paths)})
+
+
+def snakemake(folder: Path) -> str:
+    """Run the workflow in ``folder``; return what it says."""
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--directory", str(folder)]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=RUN_SECONDS, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stderr
+
+
+def final_files(results: Path) -> dict[Path, bytes]:
+    """Return what jobs have made for users and for each other, by path."""
+    aside = {"logs", "store", "damaged", "parts", "chunks", "study.json"}
+    files = (path for path in sorted(results.rglob("*")) if path.is_file() and not path.name.startswith("."))
+    return {path: path.read_bytes() for path in files if not aside & set(path.relative_to(results).parts)}
+
+
+def varies(path: Path) -> bool:
+    """Whether a file differs between equal runs: times and memory, and the notes of chunks."""
+    return path.name in ("timings.csv", "summary.json", "report.html") or "map" in path.parts
+
+
+def flipped(content: bytes, chance: random.Random) -> bytes:
+    """Return ``content`` with one bit changed."""
+    damaged = bytearray(content)
+    damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+    return bytes(damaged)
 
 
 def mutated(sound: bytes, chance: random.Random) -> bytes:
@@ -326,8 +397,9 @@ def inputs(bench: Bench, chance: random.Random) -> Counter[str]:
         path.write_bytes(mutated(loader.sound.read_bytes(), chance))
         started = time.process_time()
         try:
-            loader.read(path)
-            counts["mutated inputs read"] += 1
+            with contextlib.redirect_stderr(io.StringIO()):  # warnings of damaged files are long
+                loader.read(path)
+            counts["mutated inputs read" + (", and mapped" if name.endswith("mapped") else "")] += 1
         except JouleloopError:
             counts["mutated inputs refused"] += 1
         except BaseException as error:
@@ -343,6 +415,7 @@ KINDS: dict[str, Callable[[Bench, random.Random], Counter[str]]] = {
     "seals": seals,
     "kills": kills,
     "flipped-runs": flipped_runs,
+    "outputs": outputs,
     "full-disk": full_disk,
     "limits": limits,
 }

@@ -14,10 +14,13 @@ from pathlib import Path
 import atheris
 
 from jouleloop.errors import JouleloopError
+from jouleloop.jit import kernel_modules
+from jouleloop.sources import PACKAGE
 
 # Code that numba compiles cannot be instrumented; the readers are elsewhere.
 _ROOMS = ("files", "validation", "workload", "arch", "energy", "mapping", "mapspace", "config", "bounds.hbl_parse")
-with atheris.instrument_imports(include=[f"jouleloop.{name}" for name in _ROOMS]):
+_KERNELS = [".".join(("jouleloop", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in kernel_modules()]
+with atheris.instrument_imports(include=[f"jouleloop.{name}" for name in _ROOMS], exclude=_KERNELS):
     import loaders
 
 SECONDS_A_FILE = 2.0

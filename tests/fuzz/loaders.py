@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from jouleloop.api.explorations import explore
 from jouleloop.api.project import load_target
 from jouleloop.arch.read import read_architecture
 from jouleloop.columns import read_table
@@ -15,10 +16,14 @@ from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.engines.protocol import SEMANTICS, SearchOptions, Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.engines.verify import verify_folder
+from jouleloop.exploration.space_file import read_space
 from jouleloop.files import read_json
+from jouleloop.fusion.chain import read_chain
+from jouleloop.fusion.sweep import load_chain_sweep
 from jouleloop.mapping.formats import from_levels, read_timeloop_mapping
 from jouleloop.mapping.nest import read_map_txt
 from jouleloop.mapspace.read import read_constraints, read_mapper
+from jouleloop.optimum.limit import Limit, Watch
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.tables.layouts import ANY
@@ -27,7 +32,7 @@ from jouleloop.theory.loop_nest.read import read_loop_nest
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.onnx_read import read_graph
 from jouleloop.workload.sizes import parse_layer
-from jouleloop.workload.sweep import Sweep, load_network, load_sweep
+from jouleloop.workload.sweep import Sweep, load_network, load_sweep, load_sweeps
 from jouleloop.workload.timeloop_problem import read_problem
 
 ROOT = Path(__file__).parents[2]
@@ -108,6 +113,11 @@ LOADERS: dict[str, Loader] = {
     "design, mapped": Loader(lambda p: _mapped(str(p)), ROOT / "arch/simba.yaml"),
     "constraints, mapped": Loader(lambda p: _mapped(constraints_file=p), ROOT / "mappings/simba.yaml"),
     "energies, mapped": Loader(lambda p: _mapped(energy=[str(p)]), ROOT / "arch/energy/simba-45nm-accelergy03.yaml"),
+    "chain": Loader(read_chain, ROOT / "layers/chains/bottleneck_mobilenet.yaml"),
+    "sweep of chains": Loader(load_chain_sweep, ROOT / "layers/attention_chain.yaml"),
+    "sweep of a capacity": Loader(load_sweeps, ROOT / "layers/orojenesis_10.yaml"),
+    "space": Loader(lambda p: read_space(p)[1].variants(), ROOT / "tests/fuzz/space.yaml"),
+    "space, mapped": Loader(lambda p: explore(p, watch=Watch(Limit(0.2))), ROOT / "tests/fuzz/space.yaml"),
     "mapper": Loader(read_mapper, ROOT / "mappings/simba.yaml"),
     "energy table": Loader(
         lambda p: costs_of(simba().arch, sources_of(p)), ROOT / "arch/energy/simba-45nm-accelergy03.yaml"

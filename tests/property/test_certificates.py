@@ -102,7 +102,7 @@ def test_there_are_fifty_layers() -> None:
 
 
 @pytest.mark.parametrize("arch", ["eyeriss", "simba"])
-@pytest.mark.parametrize("batch", range(5))
+@pytest.mark.parametrize("batch", [0, 1, *(pytest.param(batch, marks=pytest.mark.slow) for batch in (2, 3, 4))])
 def test_optima_of_layers_are_proven(arch: str, batch: int) -> None:
     for text in LAYERS[batch::5]:
         data = certificate(parse_layer(text).problem(), target_of(arch))

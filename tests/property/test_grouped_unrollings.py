@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ from differential.native import load
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError, MappingError
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.optimum import optimise
+from jouleloop.optimum.group_walk import Walk
 from jouleloop.optimum.groups import Groups, groups_of
 from jouleloop.optimum.optimise import Search, search_mapspace
+from sample import sample_mappings
+from shares import by_kind
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
 NESTS = 12
@@ -30,7 +33,7 @@ def drawn(kind: str, seed: int) -> tuple[MapSpace, Target, Search] | None:
     try:
         problem, target = load(case)
         space = build_mapspace(problem, target.arch, target.constraints)
-        return space, target, Search(space, target.costs, target.semantics, by_energy=True)
+        return space, target, Search(space, target.costs, target.semantics)
     except JouleloopError:
         return None
 
@@ -51,10 +54,30 @@ def kept(search: Search, mapping: Mapping) -> np.ndarray:
     return np.array([[one.name in level.keep for one in spaces] for level in reversed(mapping.levels)])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_mapping_of_a_group_costs_less_than_its_bound(kind: str) -> None:
+def assert_left(groups: Groups, keep: np.ndarray, limit_pj: float, cost_pj: float) -> None:
+    """Assert that all walks leave the second unrolling under a choice, with a bound no higher than its cost."""
+    nothing = np.zeros(2), np.zeros((2, *groups.parts.columns.shape))
+    walk = None
+    for tells in (False, True, None):
+        walk = Walk(groups, limit_pj) if tells is None else Walk(groups, limit_pj, walk, tells=tells)
+        assert sum(walk.inward_out()) > 0
+        assert walk.fits
+        sum(walk.outside_in())
+        bounds_pj = [
+            one[2]
+            for one in walk.left(*nothing)
+            if one
+            and 1 in one[1]
+            and all((own[c] == keep[:, v]).all() for v, (own, c) in enumerate(zip(groups.kept, one[0], strict=True)))
+        ]
+        assert len(bounds_pj) == 1
+        assert bounds_pj[0] <= cost_pj
+
+
+@by_kind(KINDS, 3 * CASES, first=CASES // 2, fewer={"wide": CASES // 20})
+def test_no_mapping_of_a_group_costs_less_than_its_bound(kind: str, seeds: range) -> None:
     compared, close = 0, 0
-    for seed in range(3 * CASES):
+    for seed in seeds:
         found = drawn(kind, seed)
         if found is None or not len(found[2].candidates.ids):
             continue
@@ -71,24 +94,63 @@ def test_no_mapping_of_a_group_costs_less_than_its_bound(kind: str) -> None:
                 continue
             own = unrolled(search, mapping)
             rows = np.stack([np.ones_like(own), own], axis=1)
-            groups = Groups(solver.case, solver.parts._replace(row=np.ascontiguousarray(rows)))
-            levels = range(search.levels)
-            alone = groups.bound_pj(kept(search, mapping), [np.array([1]) for _ in levels], np.inf)
-            group = groups.bound_pj(kept(search, mapping), [np.array([0, 1]) for _ in levels], np.inf)
+            ids = np.repeat([[0], [1]], search.levels, axis=1)
+            groups = Groups(solver.case, solver.parts._replace(row=np.ascontiguousarray(rows), ids=ids))
+            alone = groups.bound_pj(kept(search, mapping), ids[1:], np.inf)
+            group = groups.bound_pj(kept(search, mapping), ids, np.inf)
             assert 0.0 <= group <= alone * (1 + 1e-9), (kind, seed)
             assert alone <= cost_pj, (kind, seed, alone / cost_pj, mapping)
+            if compared % 3 == 0 and cost_pj > 0:
+                # What lies outside, over all that may be kept and unrolled, leaves no place of the mapping out.
+                limit_pj = cost_pj * (1 + 1e-9)
+                assert sum(groups.look_outside(limit_pj)) > 0
+                for some in (ids[1:], ids):
+                    assert groups.bound_pj(kept(search, mapping), some, limit_pj) <= cost_pj, (kind, seed)
+                assert_left(groups, kept(search, mapping), limit_pj, cost_pj)
             compared += 1
             close += alone > 0.5 * cost_pj
-    assert compared > CASES // 4
+    assert compared > len(seeds) // 12
     assert close > compared // 10
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_search_that_begins_anew_finds_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@by_kind(KINDS, CASES, first=CASES // 3)
+def test_every_level_is_asked_for_its_least_words(kind: str, seeds: range) -> None:
+    compared, least = 0, 0
+    for seed in seeds:
+        found = drawn(kind, seed)
+        if found is None or not len(found[2].candidates.ids):
+            continue
+        space, target, search = found
+        parts = search.solver.parts
+        if groups_of(search.solver.case, parts, wired=False) is None:
+            continue
+        for mapping in sample_mappings(space, NESTS, seed=seed):
+            try:
+                counts = evaluate_mapping(space.problem, target.arch, target.costs, mapping, target.semantics)
+            except MappingError:
+                continue
+            ids = np.zeros((1, search.levels), np.int64)
+            row = np.ascontiguousarray(unrolled(search, mapping)[:, None])
+            boundaries = Groups(search.solver.case, parts._replace(row=row, ids=ids)).boundaries
+            keep = kept(search, mapping)
+            for v, space_of in enumerate(space.problem.data_spaces):
+                for child, parent in pairwise([-1, *np.flatnonzero(keep[:, v]).tolist()]):
+                    data = counts.levels[search.levels - 1 - parent].data[space_of.name]
+                    asked = (data.updates if search.layer.read_write[v] else data.reads) * data.instances
+                    words = boundaries.least_words(boundaries.group(ids), v, child + 2, parent)
+                    assert words <= asked + data.instances * boundaries.lattice.shared[v], (kind, seed, mapping)
+                    compared += 1
+                    least += words > 0.99 * asked
+    assert compared > len(seeds)
+    assert least > compared // 100
+
+
+@by_kind(KINDS, CASES, first=CASES // 3)
+def test_a_search_that_begins_anew_finds_the_same(kind: str, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     compared, begun = 0, []
     whole = optimise.regrouped
     monkeypatch.setattr(optimise, "regrouped", lambda *args: begun.append(1) or whole(*args))
-    for seed in range(CASES):
+    for seed in seeds:
         found = drawn(kind, seed)
         if found is None or found[0].size > 1e9:
             continue
@@ -101,5 +163,5 @@ def test_a_search_that_begins_anew_finds_the_same(kind: str, monkeypatch: pytest
         assert answers[0].mapping == answers[1].mapping, (kind, seed)
         assert answers[0].optimal == answers[1].optimal, (kind, seed)
         compared += 1
-    assert compared > CASES // 10
+    assert compared > len(seeds) // 10
     assert begun

@@ -8,7 +8,6 @@ import pytest
 from jouleloop.config.load import read_config
 from jouleloop.engines.native import NativeEngine
 from jouleloop.mapping.mapping import LevelMapping, Mapping
-from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
@@ -16,6 +15,7 @@ from jouleloop.study.compute import Job
 from jouleloop.study.plan import jobs_of
 from jouleloop.workload.layer import Layer
 from paths import ROOT
+from sample import sample_mappings
 
 COUNTS = ("reads", "updates", "fills", "reductions")
 

@@ -25,24 +25,12 @@ from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.arrays import AXIS, BOUND, DIM, FANOUT_X, FANOUT_Y
 from jouleloop.model.links import count_classes, fill_offsets, neighbour_links
+from jouleloop.model.steps import AROUND
 from jouleloop.optimum.arrays import (
-    ASKED,
-    BEST_PJ,
-    BOXES,
-    COUNT,
     ENERGY,
-    FARTHEST,
     FIRST,
-    INSTANCES_BELOW,
-    KNOWN,
     LAST,
-    LOOPS,
-    POINT,
-    RADIX,
     REACH,
-    SERVED_BOXES,
-    SERVED_INSTANCES,
-    VALUE,
     Tally,
     new_best,
     new_counters,
@@ -111,14 +99,14 @@ def known_parts(kind: str, *, wired: bool = False, asked: bool = True) -> Iterat
             solver.fill_tables(part)
             if solver.parts.runs[u, FIRST] < 0:
                 solver._arrange(u)
-            solver.case.mesh.ask[ASKED] = int(asked)
+            solver.case.mesh.ask["asked"] = asked
             yield search, u, rng
 
 
 def look_at(search: Search, u: int, level: int, target: list[int], extent: np.ndarray) -> bool:
     """Find the neighbours of a tile below a level where they are asked for; return whether they are."""
     solver = search.solver
-    point = int(np.dot(target, solver.case.grid.axis[:, RADIX]))
+    point = int(np.dot(target, solver.case.grid.axis["radix"]))
     asked = bool(asks(solver.case, solver.path, level, point, extent))
     if asked:
         find_neighbours(solver.case, solver.path, solver.arrangements, solver.parts.runs[u])
@@ -134,8 +122,8 @@ def test_links_serve_no_more_boxes_and_instances(kind: str) -> None:
         case = search.solver.case
         for level in range(1, search.levels):
             for _ in range(TILES):
-                target = [rng.randrange(count) for count in case.grid.axis[:, COUNT]]
-                extent = case.grid.divisor[range(len(target)), target, VALUE] * case.unrolled.inside[level - 1]
+                target = [rng.randrange(count) for count in case.grid.axis["count"]]
+                extent = case.grid.divisor[range(len(target)), target]["value"] * case.unrolled.inside[level - 1]
                 shapes += look_at(search, u, level, target, extent)
                 for v in np.flatnonzero(case.keep[level - 1]).tolist():
                     compared += compare_links(search, search.solver.parts.runs[u], level, v, extent, rng)
@@ -147,13 +135,13 @@ def compare_links(search: Search, run: np.ndarray, level: int, v: int, extent: n
     """Compare moves that lead from one instance to another, tiles of these extents below the level."""
     solver = search.solver
     case, coef = solver.case, solver.case.target.layer.coef[v]
-    reach, side, factors = np.zeros((REACH, len(coef)), np.int64), case.unrolled.side[v], case.unrolled.factors[level]
+    reach, side, factors = np.zeros(len(coef), REACH), case.unrolled.side[v], case.unrolled.factors[level]
     distances = find_reach(coef, side, extent, factors, reach)
     place = shape_of(coef, side, extent, factors, reach, case.mesh.unit[level, v])[0] if distances > 1 else 0
     fan, served = case.mesh.fan[level, v, place], case.mesh.served[level, v, place]
-    if distances == 1 or not fan[KNOWN]:
+    if distances == 1 or not fan["known"]:
         return 0
-    instances = int(fan[INSTANCES_BELOW])
+    instances = int(fan["instances"])
     compared = 0
     for member in range(run[FIRST], run[LAST]):
         for a in range(*solver.arrangements.members[member, level].tolist()):
@@ -162,22 +150,24 @@ def compare_links(search: Search, run: np.ndarray, level: int, v: int, extent: n
             columns, rows = (
                 max(n, int(case.target.spec[level, f])) for n, f in zip(along, (FANOUT_X, FANOUT_Y), strict=True)
             )
-            loops[:, 2] = extent[loops[:, DIM]]
+            around = np.empty(len(loops), AROUND)
+            around["dim"], around["bound"] = loops[::-1, DIM], loops[::-1, BOUND]
+            around["step"] = extent[around["dim"]]
             offsets, codes = np.zeros((instances, len(coef)), np.int64), np.zeros(instances, np.int64)
             most = (coef * (extent * (factors - 1))).sum(axis=1)
-            fill_offsets(coef, loops, len(loops), offsets, codes, most)
-            assert len(set(codes.tolist())) == fan[BOXES]
+            fill_offsets(coef, around, most, True, offsets, codes)
+            assert len(set(codes.tolist())) == fan["boxes"]
             for _ in range(6):
                 need = offsets[rng.randrange(instances)] - offsets[rng.randrange(instances)]
-                far = reach[FARTHEST]
+                far = reach["farthest"]
                 if not need.any() or any(n and not m for n, m in zip(need, far, strict=True)):
                     continue
                 linked = np.zeros(instances, np.bool_)
                 number = neighbour_links(offsets, offsets, need, columns, rows, linked)
                 left = count_classes(codes, ~linked, np.empty(instances, np.int64))
                 key = sum(number_of(reach, r, int(n)) for r, n in enumerate(need) if far[r])
-                assert number <= served[key, SERVED_INSTANCES]
-                assert fan[BOXES] - left <= served[key, SERVED_BOXES]
+                assert number <= served[key]["instances"]
+                assert fan["boxes"] - left <= served[key]["boxes"]
                 compared += number > 0
     return compared
 
@@ -222,7 +212,7 @@ def test_links_may_serve_some_instances_of_a_box_without_multicasts() -> None:
     assert solver.count == 1
     solver.fill_tables(0)
     solver._arrange(0)
-    solver.case.mesh.ask[ASKED] = 1
+    solver.case.mesh.ask["asked"] = True
     assert compare_nest(search, 0, random.Random(0), whole=True)
 
 
@@ -240,7 +230,7 @@ def test_orders_of_spatial_loops_are_told_apart_without_loss() -> None:
             for one, best in zip((search, together), found, strict=True):
                 one.solver.start(ENERGY, best)
                 assert one.solver.run(ENERGY, best, new_counters(), one.new_found())
-            assert found[0][BEST_PJ] == found[1][BEST_PJ], str(search.problem)
+            assert found[0][0]["energy_pj"] == found[1][0]["energy_pj"], str(search.problem)
             compared += 1
     assert more > 0
     assert compared > CASES // 4
@@ -268,21 +258,23 @@ def compare_nest(search: Search, u: int, rng: random.Random, *, whole: bool = Fa
     case, path = solver.case, solver.path
     axis, divisor = case.grid.axis, case.grid.divisor
     dims = len(axis)
-    index = [int(count) - 1 for count in axis[:, COUNT]]
-    path.node[-1, LOOPS], path.node[-1, POINT] = 0, int(np.dot(index, axis[:, RADIX]))
+    index = [int(count) - 1 for count in axis["count"]]
+    path.node[-1]["loops"], path.node[-1]["point"] = 0, int(np.dot(index, axis["radix"]))
     for level in range(search.levels - 1, 0, -1):
         target = [
-            0 if whole else rng.choice([k for k in range(w + 1) if divisor[d, w, VALUE] % divisor[d, k, VALUE] == 0])
+            0
+            if whole
+            else rng.choice([k for k in range(w + 1) if divisor[d, w]["value"] % divisor[d, k]["value"] == 0])
             for d, w in enumerate(index)
         ]
         moving = [d for d in range(dims) if index[d] != target[d]]
         rng.shuffle(moving)
-        point, total = int(np.dot(target, axis[:, RADIX])), int(path.node[level, LOOPS]) + len(moving)
+        point, total = int(np.dot(target, axis["radix"])), int(path.node[level]["loops"]) + len(moving)
         place_loops(case, path, level, point, np.array([*moving, 0]), len(moving))
-        extent = np.array([divisor[d, target[d], VALUE] * case.unrolled.inside[level - 1, d] for d in range(dims)])
+        extent = np.array([divisor[d, target[d]]["value"] * case.unrolled.inside[level - 1, d] for d in range(dims)])
         look_at(search, u, level, target, extent)
         path.certain_pj[level - 1] = path.certain_pj[level] + cross(case, path, level, total, extent)
-        path.node[level - 1, LOOPS], path.node[level - 1, POINT] = total, point
+        path.node[level - 1]["loops"], path.node[level - 1]["point"] = total, point
         index = target
     found_pj = _evaluate_leaf(
         case,

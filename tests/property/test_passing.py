@@ -23,14 +23,14 @@ from jouleloop.engines.protocol import SearchOptions, Target
 from jouleloop.errors import JouleloopError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapping.reuse import Reuse
-from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.optimum.arrays import COUNT, LOOPS, POINT, RADIX, TABLED, VALUE
+from jouleloop.optimum.arrays import TABLED
 from jouleloop.optimum.descend import _bound_order
 from jouleloop.optimum.optimise import Search
 from jouleloop.optimum.path import extents
 from jouleloop.workload.problem import Problem
+from sample import sample_mappings
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
 FIRST = int(os.environ.get("JOULELOOP_FIRST", "0"))
@@ -122,21 +122,21 @@ def followed(search: Search, part: int, loops: list[list[tuple[int, int]]]) -> l
     case, path = solver.case, solver.path
     axis, divisor = case.grid.axis, case.grid.divisor
     dims = search.dims.tolist()
-    index = [int(count) - 1 for count in axis[:, COUNT]]
-    rest = [int(divisor[d, index[d], VALUE]) for d in range(len(dims))]
-    path.node[top, LOOPS], path.node[top, POINT] = 0, int(np.dot(index, axis[:, RADIX]))
+    index = [int(count) - 1 for count in axis["count"]]
+    rest = [int(divisor[d, index[d]]["value"]) for d in range(len(dims))]
+    path.node[top]["loops"], path.node[top]["point"] = 0, int(np.dot(index, axis["radix"]))
     extent = np.zeros(len(dims), np.int64)
     for level in range(top, 0, -1):
         moving = [dims.index(d) for d, _ in reversed(loops[level])]
         for d, bound in loops[level]:
             rest[dims.index(d)] //= bound
-        index = [divisor[d, : axis[d, COUNT], VALUE].tolist().index(rest[d]) for d in range(len(dims))]
-        point = int(np.dot(index, axis[:, RADIX]))
+        index = [divisor[d, : axis[d]["count"]]["value"].tolist().index(rest[d]) for d in range(len(dims))]
+        point = int(np.dot(index, axis["radix"]))
         extents(case, level, point, extent)
         certain_pj, bound_pj = _bound_order(case, path, level, point, np.array([*moving, 0]), len(moving), extent)
         found += [certain_pj, bound_pj]
-        path.node[level - 1, LOOPS] = path.node[level, LOOPS] + len(moving)
-        path.node[level - 1, POINT], path.certain_pj[level - 1] = point, certain_pj
+        path.node[level - 1]["loops"] = path.node[level]["loops"] + len(moving)
+        path.node[level - 1]["point"], path.certain_pj[level - 1] = point, certain_pj
     return found
 
 

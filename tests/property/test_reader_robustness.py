@@ -14,7 +14,7 @@ from jouleloop.energy.estimator import estimate_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.errors import Fault, JouleloopError
 from jouleloop.mapping.formats import from_levels, read_map_txt, read_timeloop_mapping, to_timeloop_mapping
-from jouleloop.mapspace.read import build_constraints, inline_constraints
+from jouleloop.mapspace.read import build_constraints
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import problem_from, to_timeloop_problem
@@ -63,7 +63,7 @@ def damaged(value: Any, chance: random.Random) -> Any:
 
 def architecture(data: Any) -> None:
     arch = architecture_from(data)
-    inline_constraints(arch)
+    build_constraints(arch.constraints, arch, CONV, name="inline")
     estimate_costs(arch, [ESTIMATOR], warn=str)
 
 

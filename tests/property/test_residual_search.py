@@ -38,6 +38,7 @@ from jouleloop.proof.verify import Refused, verify
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import Layer
 from paths import REFERENCE, ROOT
+from shares import in_shares
 
 #: Most mappings of a mapspace that is walked as a whole.
 MOST, MOST_WINDOWS, MOST_CANCELLING = 1500, 600, 3000
@@ -71,10 +72,10 @@ def searched(case: Case, most: int) -> tuple[Target, MapSpace] | None:
     return (target, space) if 1 < sizes(space) <= most else None
 
 
-@pytest.mark.parametrize("part", range(8))
-def test_the_search_finds_the_least_of_all_mappings(part: int) -> None:
+@in_shares(3200, first=800)
+def test_the_search_finds_the_least_of_all_mappings(seeds: range) -> None:
     compared = 0
-    for seed in range(part * 400, part * 400 + 400):
+    for seed in seeds:
         given = searched(draw(seed), MOST)
         if given is None:
             continue
@@ -85,13 +86,14 @@ def test_the_search_finds_the_least_of_all_mappings(part: int) -> None:
         if found.evaluation is not None:
             assert found.evaluation.energy_pj == pytest.approx(least, rel=1e-9, abs=1e-9), seed
             compared += 1
-    assert compared >= 20
+    assert compared >= len(seeds) // 20
 
 
-def test_the_verifier_proves_the_least_by_itself() -> None:
+@in_shares(300, first=100)
+def test_the_verifier_proves_the_least_by_itself(seeds: range) -> None:
     """It finds the optimum below a limit just above it, and nothing below the optimum."""
     compared = 0
-    for seed in range(4000, 4300):
+    for seed in range(4000 + seeds.start, 4000 + seeds.stop):
         try:
             problem, target = load(draw(seed))
             space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
@@ -109,7 +111,7 @@ def test_the_verifier_proves_the_least_by_itself() -> None:
         parts = walked(data, least_pj * (1 + 1e-6))
         assert min(part.better[1] for part in parts if part.better) == pytest.approx(least_pj, rel=1e-9), seed
         compared += 1
-    assert compared >= 15
+    assert compared >= len(seeds) // 20
 
 
 def walked(data: dict[str, Any], limit_pj: float) -> list[Part]:
@@ -192,10 +194,10 @@ def constrained(design: str, semantics: str) -> TargetSet:
     return TargetSet(TargetFiles(design, *files, ROOT / f"mappings/{design}.yaml"), semantics)
 
 
-@pytest.mark.parametrize("part", [*range(4), *(pytest.param(n, marks=pytest.mark.slow) for n in range(4, 8))])
-def test_where_windows_slide_the_search_finds_the_least(part: int) -> None:
+@in_shares(800, first=200)
+def test_where_windows_slide_the_search_finds_the_least(seeds: range) -> None:
     compared = 0
-    for seed in range(part * 100, part * 100 + 100):
+    for seed in seeds:
         design, layer, semantics = draw_window(seed)
         problem = layer.problem()
         target = constrained(design, semantics).for_shape(problem.shape)
@@ -209,7 +211,7 @@ def test_where_windows_slide_the_search_finds_the_least(part: int) -> None:
         if found.evaluation is not None:
             assert found.evaluation.energy_pj == pytest.approx(least, rel=1e-9), seed
             compared += 1
-    assert compared >= 10
+    assert compared >= len(seeds) // 10
 
 
 def draw_cancelling(seed: int) -> Case:
@@ -254,10 +256,11 @@ def draw_cancelling(seed: int) -> Case:
     return Case(**{**bare.as_json(), "ert": few_energies(rng, components(bare))})
 
 
-def test_where_two_loops_of_a_window_cancel_the_search_finds_the_least() -> None:
+@in_shares(130, first=40)
+def test_where_two_loops_of_a_window_cancel_the_search_finds_the_least(seeds: range) -> None:
     """And the verifier accepts what proves it: nothing is fetched where a tile stays."""
     compared = 0
-    for seed in range(130):
+    for seed in seeds:
         given = searched(draw_cancelling(seed), MOST_CANCELLING)
         if given is None:
             continue
@@ -273,7 +276,7 @@ def test_where_two_loops_of_a_window_cancel_the_search_finds_the_least() -> None
             data = certify(space, constraints, target.costs, found, target.semantics)
             parts = walked(data, least * (1 + 1e-6))
             assert min(part.better[1] for part in parts if part.better) == pytest.approx(least, rel=1e-9), seed
-    assert compared >= 80
+    assert compared >= 0.6 * len(seeds)
 
 
 @pytest.mark.parametrize(("name", "optimum_pj"), [("tiles_stay", 34.8), ("tiles_stay_2023", 349.1442)])

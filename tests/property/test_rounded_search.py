@@ -17,7 +17,8 @@ from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.arrays import new_counters
 from jouleloop.optimum.driver import Task
-from jouleloop.optimum.rounded import RoundedKernel, _products, orders_of, search_rounded
+from jouleloop.optimum.optimise import search_mapspace
+from jouleloop.optimum.rounded import RoundedKernel, _products, orders_of
 
 SEMANTICS = "timeloop-4"
 MOST = 3000
@@ -52,7 +53,7 @@ def test_nothing_is_better_and_no_bound_is_above_an_order(first: int) -> None:
             tiles = [k for k, _ in enumerate(space.temporal) if not whole_tiles_fit(search, mapping, k)]
             if not tiles:
                 best = min(best, search.objective.value(found))
-        result = search_rounded(space, search.task.costs, objective=(search.objective.name,), semantics=SEMANTICS)
+        result = search_mapspace(space, search.task.costs, objective=(search.objective.name,), semantics=SEMANTICS)
         if result.evaluation is None:
             assert best == math.inf, seed
         else:
@@ -126,10 +127,10 @@ def test_ends_are_those_of_the_source() -> None:
 
 def test_a_search_that_is_stopped_says_so() -> None:
     for _, space, search in spaces(range(12)):
-        whole = search_rounded(space, search.task.costs, objective=(search.objective.name,), semantics=SEMANTICS)
+        whole = search_mapspace(space, search.task.costs, objective=(search.objective.name,), semantics=SEMANTICS)
         if whole.visited < 3:
             continue
-        short = search_rounded(
+        short = search_mapspace(
             space, search.task.costs, objective=(search.objective.name,), semantics=SEMANTICS, budget=1
         )
         assert not short.optimal

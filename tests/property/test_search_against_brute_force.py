@@ -10,15 +10,15 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from bulk import evaluate_nests
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.errors import InputError
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
-from jouleloop.mapspace.space import FREE, MapSpace, Slot, build_mapspace
+from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, build_mapspace
 from jouleloop.model.arrays import CAPACITY, MAX_LOOPS, NestArrays
 from jouleloop.model.encode import encode_hardware, encode_mapping
-from jouleloop.model.evaluate import evaluate_nests
 from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import Layer
@@ -29,6 +29,8 @@ from paths import ROOT
 MOST_MAPPINGS = 1500
 #: The same examples each time; JOULELOOP_EXAMPLES=2000 pytest tests/property draws as many new ones.
 EXAMPLES = int(os.environ.get("JOULELOOP_EXAMPLES", "110"))
+#: As many are drawn by `make test`, the others by `make test-all`.
+FIRST = EXAMPLES // 3
 REPEATED = "JOULELOOP_EXAMPLES" not in os.environ
 
 #: One loop: dimension, factor, mesh axis.
@@ -44,20 +46,20 @@ def ordered_factors(bound: int, limits: list[tuple[int, int, int]]) -> list[tupl
     return [(f, *rest) for f in options if bound % f == 0 for rest in ordered_factors(bound // f, limits[1:])]
 
 
-def orders(slot: Slot, dims: list[int]) -> list[tuple[int, ...]]:
+def orders(slot: FactorSlot, dims: list[int]) -> list[tuple[int, ...]]:
     """All admissible orders of some dimensions, innermost first: those of one rank stand together, in any order."""
     runs = [[d for d in dims if slot.rank[d] == rank] for rank in sorted({slot.rank[d] for d in dims})]
     return [tuple(itertools.chain(*parts)) for parts in itertools.product(*map(itertools.permutations, runs))]
 
 
-def temporal_options(slot: Slot, factors: tuple[int, ...], innermost: bool) -> list[tuple[Loop, ...]]:
+def temporal_options(slot: FactorSlot, factors: tuple[int, ...], innermost: bool) -> list[tuple[Loop, ...]]:
     """All orders of the temporal loops of a level, outermost first; ``innermost``: the order is canonical."""
     moving = [d for d, f in enumerate(factors) if f > 1]
     chosen = [tuple(moving)] if innermost else orders(slot, moving)
     return [tuple((d, factors[d], 0) for d in reversed(order)) for order in chosen]
 
 
-def spatial_options(slot: Slot, factors: tuple[int, ...], fanout: tuple[int, int]) -> list[tuple[Loop, ...]]:
+def spatial_options(slot: FactorSlot, factors: tuple[int, ...], fanout: tuple[int, int]) -> list[tuple[Loop, ...]]:
     """All orders of the spatial loops of a level and their splits over the mesh axes that fit."""
     moving = [d for d, f in enumerate(factors) if f > 1]
     positions = list(range(len(factors))) if slot.split is not None else moving
@@ -73,7 +75,7 @@ def spatial_options(slot: Slot, factors: tuple[int, ...], fanout: tuple[int, int
     return list(found)
 
 
-def enumerate_nests(space: MapSpace) -> NestArrays | None:
+def enumerate_nests(space: MapSpace, most: int = MOST_MAPPINGS) -> NestArrays | None:
     """Every mapping of a small mapspace whose tiles fit, straight from its slots; None where there are too many."""
     bounds = space.problem.bounds
     levels = len(space.temporal)
@@ -87,14 +89,17 @@ def enumerate_nests(space: MapSpace) -> NestArrays | None:
         ordered_factors(bound, [(slot.fixed[d], slot.most[d], slot.least[d]) for _, _, slot in slots])
         for d, bound in enumerate(bounds)
     ]
-    if math.prod(len(options) for options in per_dim) > MOST_MAPPINGS:
+    if math.prod(len(options) for options in per_dim) > most:
         return None
     fanout = space.arch.fanout[::-1]
+    pruned = space.name == "timeloop"
 
     @cache
     def options(at: int, factors: tuple[int, ...]) -> list[tuple[Loop, ...]]:
         k, kind, slot = slots[at]
-        return spatial_options(slot, factors, fanout[k]) if kind else temporal_options(slot, factors, at == 0)
+        if kind:
+            return spatial_options(slot, factors, fanout[k])
+        return temporal_options(slot, factors, innermost=pruned and at == 0)
 
     limits = [level.effective_words for level in reversed(space.arch.levels)]
     coef = space.problem.projection_array
@@ -115,7 +120,7 @@ def enumerate_nests(space: MapSpace) -> NestArrays | None:
             for parts in itertools.product(*(options(at, part) for at, part in enumerate(factors))):
                 rows.append(parts)
                 keeps.append(keep)
-            if len(rows) > MOST_MAPPINGS:
+            if len(rows) > most:
                 return None
     counts = np.zeros((len(rows), levels, 2), np.int64)
     loops = np.zeros((len(rows), levels, 2, MAX_LOOPS, 3), np.int64)
@@ -279,7 +284,7 @@ def compare(space: MapSpace, nests: NestArrays, costs: EnergyCosts) -> None:
         assert both.cycles == cycles[near].min()
 
 
-@settings(max_examples=EXAMPLES, derandomize=REPEATED, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=FIRST, derandomize=REPEATED, deadline=None, suppress_health_check=list(HealthCheck))
 @given(toy_cases())
 def test_the_search_finds_the_optimum_of_random_hierarchies(
     case: tuple[Problem, Architecture, EnergyCosts, Constraints],
@@ -287,9 +292,20 @@ def test_the_search_finds_the_optimum_of_random_hierarchies(
     compare_drawn(*case)
 
 
-@settings(max_examples=EXAMPLES, derandomize=REPEATED, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=FIRST, derandomize=REPEATED, deadline=None, suppress_health_check=list(HealthCheck))
 @given(published_cases())
 def test_the_search_finds_the_optimum_of_eyeriss_and_simba(
+    case: tuple[Problem, Architecture, EnergyCosts, Constraints],
+) -> None:
+    compare_drawn(*case)
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=2 * (EXAMPLES - FIRST), derandomize=REPEATED, deadline=None, suppress_health_check=list(HealthCheck)
+)
+@given(st.one_of(toy_cases(), published_cases()))
+def test_the_search_finds_the_optimum_of_many_designs(
     case: tuple[Problem, Architecture, EnergyCosts, Constraints],
 ) -> None:
     compare_drawn(*case)

@@ -8,10 +8,10 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from bulk import evaluate_nests
 from jouleloop.errors import InputError
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.arrays import NestArrays
-from jouleloop.model.evaluate import evaluate_nests
 from jouleloop.workload.kinds import kind_named, kind_names
 from jouleloop.workload.layer import Layer
 

@@ -18,9 +18,7 @@ from differential.native import load
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import MapSpace, build_mapspace
-from jouleloop.optimum.arrays import COUNT, KIND, LOOPS, POINT, RADIX, VALUE
 from jouleloop.optimum.certificate import subject
 from jouleloop.optimum.descend import _bound_order
 from jouleloop.optimum.optimise import Search
@@ -28,8 +26,10 @@ from jouleloop.optimum.order import run_length
 from jouleloop.optimum.path import enter_pj, place_loops
 from jouleloop.proof.cost import cost_of, nest_of
 from jouleloop.proof.design import Design, Factors
-from jouleloop.proof.lemmas import Bounds, Loop, Merging
+from jouleloop.proof.lemmas import Bounds, Loop
 from jouleloop.workload.problem import Problem
+from sample import sample_mappings
+from shares import by_kind
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
 KINDS = ("general", "windows", "arrays")
@@ -62,10 +62,10 @@ def spatial_factors(design: Design, mapping: Mapping) -> tuple[Factors, ...]:
     return tuple(rows)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_bounds_never_exceed_what_a_nest_costs(kind: str) -> None:
+@by_kind(KINDS, CASES, first=CASES // 3)
+def test_bounds_never_exceed_what_a_nest_costs(kind: str, seeds: range) -> None:
     followed = 0
-    for seed in range(CASES):
+    for seed in seeds:
         try:
             space, target, _ = drawn(kind, seed)
         except pytest.skip.Exception:
@@ -77,7 +77,7 @@ def test_bounds_never_exceed_what_a_nest_costs(kind: str) -> None:
             continue
         for mapping in mappings:
             followed += follow(design, mapping, (kind, seed))
-    assert followed > CASES
+    assert followed > len(seeds)
 
 
 def follow(design: Design, mapping: Mapping, where: tuple[str, int]) -> int:
@@ -87,7 +87,7 @@ def follow(design: Design, mapping: Mapping, where: tuple[str, int]) -> int:
         return 0
     limit = cost[0] / design.unit_pj
     keep = tuple(tuple(space in level.keep for space in design.spaces) for level in reversed(mapping.levels))
-    bounds = Bounds(design, keep, Merging(design).representative(spatial_factors(design, mapping)))
+    bounds = Bounds(design, keep, design.representative(spatial_factors(design, mapping)))
     top = len(design.levels) - 1
     tile = list(bounds.rest)
     loops: list[Loop] = []
@@ -200,12 +200,12 @@ def compare_tiles(search: Search, bounds: Bounds, u: int, design: Design) -> int
     solver.fill_tables(u)
     grid, ahead = solver.case.grid, solver.case.tables.ahead
     top = len(bounds.keep) - 1
-    points = int(np.prod([grid.axis[d, 1] for d in range(len(search.dims))]))
+    points = int(np.prod([grid.axis[d]["count"] for d in range(len(search.dims))]))
     for point in range(points):
         tile = [1] * len(design.dims)
         for d, whole in enumerate(search.dims):
-            digit = (point // grid.axis[d, RADIX]) % grid.axis[d, 1]
-            tile[whole] = int(grid.divisor[d, digit, VALUE])
+            digit = (point // grid.axis[d]["radix"]) % grid.axis[d]["count"]
+            tile[whole] = int(grid.divisor[d, digit]["value"])
         for k in range(1, top):
             # A fresh run: at least one loop, and none of them goes on with a run outside.
             exact = min(
@@ -224,11 +224,11 @@ def compare_tiles(search: Search, bounds: Bounds, u: int, design: Design) -> int
     return points
 
 
-@pytest.mark.parametrize("kind", ["general", "windows"])
-def test_orders_of_one_run_are_bounded_together(kind: str) -> None:
+@by_kind(["general", "windows"], 4 * CASES, first=CASES)
+def test_orders_of_one_run_are_bounded_together(kind: str, seeds: range) -> None:
     """No order of a cut costs less than the tables say of all that have its innermost loops up to another kind."""
     compared = 0
-    for seed in range(4 * CASES):
+    for seed in seeds:
         try:
             space, target, _ = drawn(kind, seed)
             search = Search(space, target.costs, target.semantics)
@@ -240,7 +240,7 @@ def test_orders_of_one_run_are_bounded_together(kind: str) -> None:
         search.solver.fill_tables(0)
         for _ in range(4):
             compared += compare_orders(search, rng)
-    assert compared > CASES
+    assert compared > len(seeds) // 4
 
 
 def compare_orders(search: Search, rng: random.Random) -> int:
@@ -251,35 +251,35 @@ def compare_orders(search: Search, rng: random.Random) -> int:
 
     def inside(whole: list[int]) -> list[int]:
         return [
-            rng.choice([k for k in range(w + 1) if divisor[d, w, VALUE] % divisor[d, k, VALUE] == 0])
+            rng.choice([k for k in range(w + 1) if divisor[d, w]["value"] % divisor[d, k]["value"] == 0])
             for d, w in enumerate(whole)
         ]
 
     def loops(whole: list[int], part: list[int]) -> list[int]:
         return [d for d in range(dims) if whole[d] != part[d]]
 
-    whole = [int(count) - 1 for count in axis[:, COUNT]]
+    whole = [int(count) - 1 for count in axis["count"]]
     index = inside(whole)
     target = inside(index)
     outer, inner = loops(whole, index), loops(index, target)
-    points = [int(np.dot(tile, axis[:, RADIX])) for tile in (whole, index, target)]
+    points = [int(np.dot(tile, axis["radix"])) for tile in (whole, index, target)]
     if not case.tables.passes[level, points[2]]:
         return 0  # the search does not look at orders there
     rng.shuffle(outer)
-    path.node[level + 1, LOOPS], path.node[level + 1, POINT] = 0, points[0]
+    path.node[level + 1]["loops"], path.node[level + 1]["point"] = 0, points[0]
     place_loops(case, path, level + 1, points[1], np.array([*outer, 0]), len(outer))
-    path.node[level, LOOPS], path.node[level, POINT] = len(outer), points[1]
+    path.node[level]["loops"], path.node[level]["point"] = len(outer), points[1]
     path.certain_pj[level] = 0.0
-    extent = np.array([divisor[d, target[d], VALUE] * case.unrolled.inside[level - 1, d] for d in range(dims)])
+    extent = np.array([divisor[d, target[d]]["value"] * case.unrolled.inside[level - 1, d] for d in range(dims)])
     compared = 0
     for order in itertools.islice(itertools.permutations(inner), 24):
         moving = np.array([*order, 0])
         run = run_length(axis, moving, len(order))
-        if not 0 < run < len(order) or axis[order[0], KIND] < 0:
+        if not 0 < run < len(order) or axis[order[0]]["kind"] < 0:
             continue
         _, bound_pj = _bound_order(case, path, level, points[2], moving, len(order), extent)
         tiles = np.array(index), np.array(target)
-        together_pj = enter_pj(case, path, level, *tiles, moving, len(order), order[0], run)
+        together_pj = enter_pj(case, path, level, *tiles, moving[: len(order)], order[0], run)
         if math.isfinite(bound_pj):
             assert together_pj <= bound_pj * (1 + 1e-12), (order, run, str(search.problem))
             compared += 1

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from bulk import evaluate_many
 from differential.case import Case, unhindered
 from differential.enumerator import Enumerator
 from differential.native import load
@@ -19,7 +20,6 @@ from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.arrays import Floats, Ints
-from jouleloop.model.evaluate import evaluate_many
 from jouleloop.optimum.arrays import new_counters
 from jouleloop.optimum.driver import Task
 from jouleloop.optimum.optimise import Search, search_mapspace

@@ -284,6 +284,11 @@ def test_the_reader_has_the_same_list() -> None:
         assert keys - spelled <= {"name", "class", "attributes"}
 
 
+def _keys(row: dict[str, Any]) -> str:
+    """Return the keys of a row, marked where no run differs."""
+    return ", ".join(key if key.startswith("any") else f"`{key}`" for key in row["keys"]) + "°" * ("unseen" in row)
+
+
 def _page() -> str:
     titles = {
         "storage": "Attributes of storage",
@@ -299,12 +304,14 @@ def _page() -> str:
     }
     lines = []
     for section, rows in TABLE.items():
-        lines += [f"## {titles[section]}", "", "| key | verdict | |", "| --- | --- | --- |"]
-        for row in rows:
-            keys = ", ".join(key if key.startswith("any") else f"`{key}`" for key in row["keys"])
-            unseen = "no difference seen in the runs" if row.get("unseen") else ""
-            lines.append(f"| {keys} | {row['verdict']} | {'; '.join(filter(None, (row.get('why'), unseen)))} |")
-        lines.append("")
+        lines += [f"## {titles[section]}", ""]
+        for verdict in VERDICTS:
+            shown = [row for row in rows if row["verdict"] == verdict]
+            said = [f"{_keys(row)}: {row['why']}" for row in shown if row.get("why")]
+            if plain := ", ".join(_keys(row) for row in shown if not row.get("why")):
+                said.insert(0, plain)
+            if said:
+                lines += [f"*{verdict.capitalize()}*", "", *(f"- {line}" for line in said), ""]
     return "\n".join(lines)
 
 

@@ -10,7 +10,7 @@ from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.mapping.formats import read_map_txt, read_timeloop_mapping
-from jouleloop.mapspace.read import inline_constraints
+from jouleloop.mapspace.read import build_constraints
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.leakage import leakage_pj
 from jouleloop.workload.problem import Problem
@@ -88,7 +88,7 @@ def test_constraints_in_the_published_file_hold_for_the_published_mapping(
     folder, arch, _ = design
     problem = problem_of(folder)
     mapping = read_timeloop_mapping(folder / "map.yaml", problem, arch)
-    constraints = inline_constraints(arch, shape=problem.shape)
+    constraints = build_constraints(arch.constraints, arch, problem.shape, name="inline")
     assert bool(constraints.levels) == (folder.name in EXAMPLES)
     for level in mapping.levels:
         given = constraints.level(level.level)

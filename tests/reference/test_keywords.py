@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bulk import evaluate_many
 from differential.case import Case, unhindered
 from differential.compare import compare
 from differential.enumerator import Enumerator
@@ -16,7 +17,7 @@ from differential.keywords import draw_named, draw_spread, draw_wired
 from differential.native import load
 from differential.runs import from_record, read_records
 from drawn import drawn, ours, stored
-from jouleloop.api.results import breakdown_rows
+from jouleloop.api.rows import breakdown_rows
 from jouleloop.arch.architecture import Network
 from jouleloop.arch.read import architecture_from
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
@@ -27,7 +28,7 @@ from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_tim
 from jouleloop.mapping.reuse import ALL_REUSE, Reuse
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.model.evaluate import evaluate_many, evaluate_mapping
+from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.certificate import certify
 from jouleloop.optimum.optimise import search_mapspace
@@ -36,6 +37,7 @@ from jouleloop.proof.form import check_form
 from jouleloop.proof.verify import verify
 from jouleloop.workload.timeloop_problem import problem_from
 from paths import REFERENCE
+from shares import by_part
 
 FOLDER = REFERENCE / "keywords"
 #: From these numbers on networks take energy, or levels name them, then one for each way, which takes cycles, too; at
@@ -90,7 +92,7 @@ def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Pat
     assert told > 15
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@by_part(PARTS, first=1)
 def test_the_search_finds_the_optimum_of_the_real_mapper(part: int) -> None:
     kinds = ("", "wired-", "outermost-", "networks-", "slow-", "passing-")
     records = [r for kind in kinds for r in read_records(FOLDER / f"{kind}searches.jsonl.xz")[part::PARTS]]
@@ -105,7 +107,7 @@ def counted(case: Case) -> Case:
 
 
 @pytest.mark.parametrize("draw", [draw_named, draw_wired, draw_spread], ids=lambda draw: draw.__name__)
-@pytest.mark.parametrize("part", range(PARTS))
+@by_part(PARTS, first=1)
 def test_networks_of_every_class_are_searched_as_every_mapping_is_counted(
     part: int, draw: Callable[[int, int], Case]
 ) -> None:
@@ -134,7 +136,7 @@ def test_networks_of_every_class_are_searched_as_every_mapping_is_counted(
     assert equal > 3
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@by_part(PARTS, first=1)
 def test_certified_optima_with_networks_cost_what_the_real_model_counts(part: int) -> None:
     draws = {"wired": draw_wired, "named": draw_named, "spread": draw_spread}
     for key, theirs in [*stored(FOLDER / "certified.json.xz").items()][part::PARTS]:

@@ -8,6 +8,7 @@ import pytest
 from differential.compare import compare
 from differential.mixed import KINDS, draw_mixed, draw_mixed_rounded
 from differential.runs import from_record, read_records
+from shares import by_part
 
 FOLDER = Path(__file__).parent / "mixed_runs"
 #: By file: least number of its runs, and how a seed draws its case.
@@ -20,7 +21,7 @@ DRAWS = {
 PARTS = 4
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@by_part(PARTS, first=1)
 @pytest.mark.parametrize("name", DRAWS)
 def test_the_search_finds_the_optimum_of_the_real_mapper(name: str, part: int) -> None:
     records = read_records(FOLDER / f"{name}.jsonl.xz")

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.signal import lfilter
 
 from jouleloop.errors import InputError
 from jouleloop.stats.envelope import box_minima, lower_regression
@@ -71,14 +72,17 @@ def test_the_unscaled_design_of_the_notebook_has_two_columns_to_float_precision(
 def test_shuffled_ratios_are_refuted_at_most_at_the_level(first: pd.DataFrame) -> None:
     sizes, energies = vectors(first, "macs")
     generator = np.random.default_rng(35)
-    studies, by_shuffles, refuted = 100, 0, 0
+    studies, by_shuffles, by_blocks, refuted = 100, 0, 0, 0
     for _ in range(studies):
         dealt = sizes * generator.permutation(energies / sizes)
-        by_shuffles += lower_regression(sizes, dealt, 14, shuffles=39).shuffled_p <= 0.05
+        found = lower_regression(sizes, dealt, 14, shuffles=19)
+        by_shuffles += found.shuffled_p <= 0.05
+        by_blocks += found.jackknife_p <= 0.05
         chosen = box_minima(sizes, dealt, 14)
         refuted += decide(sizes[chosen], dealt[chosen], "linear").outcome is Outcome.REFUTED
     highest = 0.05 + 3 * (0.05 * 0.95 / studies) ** 0.5
     assert by_shuffles / studies < highest
+    assert by_blocks / studies < highest
     assert refuted / studies < highest
 
 
@@ -86,7 +90,24 @@ def test_a_bent_envelope_is_seen_among_shuffles(first: pd.DataFrame) -> None:
     sizes, energies = vectors(first, "macs")
     ratios = np.random.default_rng(36).permutation(energies / sizes)
     bent = sizes * ratios * (1 + sizes / sizes.max())
-    assert lower_regression(sizes, bent, 14, shuffles=39).shuffled_p <= 0.05
+    found = lower_regression(sizes, bent, 14, shuffles=19)
+    assert found.shuffled_p <= 0.05
+    assert found.jackknife_p <= 0.05
+
+
+def test_neighbours_that_scatter_alike_are_refuted_at_the_level_by_the_jackknife_alone(first: pd.DataFrame) -> None:
+    """Shuffles are exact for exchangeable layers only: a scatter that drifts along the sizes looks like a bend."""
+    sizes, energies = vectors(first, "macs")
+    ratios, ranks = np.sort(energies / sizes), np.argsort(np.argsort(sizes))
+    generator = np.random.default_rng(37)
+    studies, by_shuffles, by_blocks = 80, 0, 0
+    for _ in range(studies):
+        drift = lfilter([1.0], [1.0, -0.9], generator.normal(size=sizes.size))
+        found = lower_regression(sizes, sizes * ratios[np.argsort(np.argsort(drift))][ranks], 14, shuffles=19)
+        by_shuffles += found.shuffled_p <= 0.05
+        by_blocks += found.jackknife_p <= 0.05
+    assert by_shuffles / studies > 0.15
+    assert by_blocks / studies < 0.05 + 3 * (0.05 * 0.95 / studies) ** 0.5
 
 
 def test_boxes_hold_so_many_sizes_and_the_last_must_be_full() -> None:

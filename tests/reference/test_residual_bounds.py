@@ -13,7 +13,7 @@ from differential.runs import read_records
 from jouleloop.errors import InputError, MappingError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.reuse import Reuse
-from jouleloop.mapspace.space import FREE, MapSpace, Slot
+from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.optimum.arrays import new_counters
 from jouleloop.optimum.driver import Task
@@ -41,7 +41,7 @@ def around(mapping: Mapping, problem: Problem, arch, *, wide: bool) -> MapSpace 
             return None
         passes |= {d: -(-passes[d] // end) for d, end in ends.items()}
         fixed = tuple(ends.get(d, 1) for d in dims)
-        spatial.append(Slot(fixed, fixed, fixed, zeros) if ends else None)
+        spatial.append(FactorSlot(fixed, fixed, fixed, zeros) if ends else None)
         ends = dict(level.temporal)
         if any(end > passes[d] for d, end in ends.items()):
             return None
@@ -49,7 +49,9 @@ def around(mapping: Mapping, problem: Problem, arch, *, wide: bool) -> MapSpace 
         low = tuple(-(-passes[d] // left[d]) for d in dims)
         high = tuple((passes[d] - 1) // (left[d] - 1) if left[d] > 1 else passes[d] for d in dims)
         fixed = tuple(ends.get(d, 1) for d in dims)
-        temporal.append(Slot((FREE,) * len(dims), high, low, zeros) if wide else Slot(fixed, fixed, fixed, zeros))
+        temporal.append(
+            FactorSlot((FREE,) * len(dims), high, low, zeros) if wide else FactorSlot(fixed, fixed, fixed, zeros)
+        )
         passes = left
     keep = np.array([[space.name in level.keep for space in problem.data_spaces] for level in mapping.levels[::-1]])
     columns = tuple(keep[None, :, v] for v in range(keep.shape[1]))
@@ -90,7 +92,7 @@ def test_no_bound_is_above_what_timeloop_counts(path: Path, wide: bool) -> None:
         except MappingError:
             # The run took a level for larger than it is.
             continue
-        if not best.found[0]:
+        if not best.mark[0]["found"]:
             wrong.append((record["seed"], "left out", mapping.compact()))
         compared += 1
         # Some designs cost nothing at all.

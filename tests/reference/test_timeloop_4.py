@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bulk import evaluate_many
 from differential.compare import compare
 from differential.imperfect import differences, load_mapping, load_record
 from differential.native import run_search
@@ -20,7 +21,7 @@ from jouleloop.engines.protocol import Target
 from jouleloop.engines.timeloop.inputs import energy_tables
 from jouleloop.mapping.formats import read_timeloop_mapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints
-from jouleloop.model.evaluate import evaluate_many, evaluate_mapping
+from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import read_problem
 from paths import REFERENCE
@@ -173,7 +174,12 @@ def test_searches_without_windows_and_leakage_are_those_of_3_0_3() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "part", "parts"), [*(("timeloop-4", n, 4) for n in range(4)), ("timeloop-2024", 0, 1)]
+    ("version", "part", "parts"),
+    [
+        ("timeloop-4", 0, 4),
+        *(pytest.param("timeloop-4", part, 4, marks=pytest.mark.slow) for part in range(1, 4)),
+        ("timeloop-2024", 0, 1),
+    ],
 )
 def test_the_search_finds_the_optimum_of_the_real_mapper(version: str, part: int, parts: int) -> None:
     found = [

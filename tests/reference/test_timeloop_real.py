@@ -6,13 +6,14 @@ import pytest
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
-from jouleloop.engines.protocol import Target
+from jouleloop.engines.protocol import SearchOptions, Target
 from jouleloop.engines.timeloop.engine import TimeloopEngine, TimeloopOptions
 from jouleloop.engines.timeloop.programs import locate
 from jouleloop.errors import EngineError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints
 from jouleloop.workload.layer import Layer
+from property.test_legal_space import CHEAPER, read, searched
 
 ALL = frozenset({"Weights", "Inputs", "Outputs"})
 ARCH = Architecture(
@@ -94,3 +95,19 @@ def test_capacity(timeloop: TimeloopEngine, tmp_path: Path) -> None:
     with pytest.raises(MappingError, match="Buffer cannot be mapped"):
         engine.evaluate(problem, _target(timeloop, Constraints("none")), nest)
     assert len(list(tmp_path.glob("timeloop-model-*/mapping.yaml"))) == 1
+
+
+@pytest.mark.parametrize(("kind", "seed"), CHEAPER)
+def test_orders_that_the_mapper_does_not_try(timeloop: TimeloopEngine, kind: str, seed: int) -> None:
+    problem, targets = read(kind, seed)
+    if timeloop.programs.semantics != targets["legal"].semantics:
+        pytest.skip("counts by other rules")
+    _, found = searched(problem, targets["legal"])
+    assert found.mapping is not None
+    assert found.evaluation is not None
+    real = timeloop.evaluate(problem, targets["timeloop"], found.mapping)
+    assert real.energy_pj == pytest.approx(found.evaluation.energy_pj, rel=1e-9)
+    assert real.cycles == found.evaluation.cycles
+    refused = timeloop.search(problem, targets["legal"], SearchOptions(budget=10))
+    assert refused.status == "invalid"
+    assert "its own mapspace" in refused.reason

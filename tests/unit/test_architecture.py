@@ -2,8 +2,10 @@
 
 import ast
 import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+from imports import imported_modules
 from paths import ROOT
 
 PACKAGE = ROOT / "src" / "jouleloop"
@@ -46,6 +48,16 @@ def test_no_room_imports_from_a_later_one() -> None:
                 f"{path.relative_to(ROOT)}: {other}" for other in imports(path) if order.get(other, -1) > order[room]
             ]
     assert upward == []
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """No circle, inside a room either, wherever an import stands."""
+    source = ROOT / "src"
+    names = {".".join(path.relative_to(source).with_suffix("").parts) for path in PACKAGE.rglob("*.py")}
+    modules = {name.removesuffix(".__init__") for name in names}
+    graph = {name: imported_modules(source, name, for_types=False) - {name} for name in modules}
+    # Raises CycleError, with the circle, where there is one.
+    assert set(TopologicalSorter(graph).static_order()) >= modules
 
 
 def test_the_unit_tests_mirror_the_rooms() -> None:

@@ -34,6 +34,11 @@ def parts() -> list[Part]:
     return found
 
 
+def test_a_part_over_its_budget_says_why() -> None:
+    said = (ROOT / "docs" / "architecture.md").read_text().split("Why parts weigh more:\n\n")[1].split("\n\n")[0]
+    assert re.findall(r"^- (\w+): .+", said, re.MULTILINE) == [part.name for part in parts() if part.today]
+
+
 def lines_by_part() -> dict[str, int]:
     """Return the lines of every part; a module belongs to the place that names most of its path."""
     home = {place: part.name for part in parts() for place in part.places}

@@ -63,7 +63,9 @@ def test_what_describes_the_software_says_the_same() -> None:
         paper["title"] for paper in citation["references"]
     ]
     pythons = [text.rpartition(" ")[2] for text in project["classifiers"] if re.search(r"Python :: 3\.\d+$", text)]
-    assert f">={pythons[0]}" == project["requires-python"]
+    following = int(pythons[-1].partition(".")[2]) + 1
+    assert f">={pythons[0]},<3.{following}" == project["requires-python"]
+    assert meta["runtimePlatform"] == f"Python {project['requires-python']}"
 
 
 def test_every_command_of_the_workflow_checks_is_the_one_script() -> None:
@@ -107,3 +109,41 @@ def test_the_check_of_pages_sees_long_sentences_and_broken_links(tmp_path: Path)
     long = "word " * 26
     assert check_docs.share_of_long(f"Short.\n\n| {long}|\n\n    {long}\n\nAlso short.\n") == 0
     assert check_docs.share_of_long(f"Short. This {long}. Also short.") == pytest.approx(1 / 3)
+
+
+def test_the_check_of_pages_fails_and_names_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    monkeypatch.setattr(check_docs, "DOCS", docs)
+    (docs / "good.md").write_text("# Good\n\nShort, with a [link](#good).\n")
+    assert check_docs.main() == 0
+    (docs / "long.md").write_text(f"# Long\n\n{'word ' * 26}.\n")
+    (tmp_path / "README.md").write_text("# Project\n\n[A page](docs/gone.md).\n")
+    assert check_docs.main() == 1
+    printed = capsys.readouterr().out
+    assert "README.md: no file docs/gone.md" in printed
+    assert "long.md: 100.0% of the sentences" in printed
+
+
+#: A page in a docstring, with a title in quotes, or with the lemmas that it is said to state.
+PAGE_NAMED = re.compile(
+    r"docs/([a-z-]+)\.md`{0,2}"
+    r"(?:, \"([^\"]+)\")?(?: states the lemmas?:?(?: used here:)?((?:,? \*[a-z -]+\*)+))?"
+)
+
+
+def test_what_docstrings_say_of_pages_is_there() -> None:
+    """Pages exist; a title in quotes stands on the page, and every lemma is stated somewhere."""
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
+    lemma = re.compile(r"^(?:\*\*?|- \*)([A-Z][a-z -]+)", re.MULTILINE)
+    stated = {name.lower() for text in pages.values() for name in lemma.findall(text)}
+    titles, lemmas = 0, 0
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for name, title, named in PAGE_NAMED.findall(re.sub(r"\s+", " ", path.read_text(encoding="utf-8"))):
+            assert title.rstrip(".,") in " ".join(pages[name].split()), f"{path}: {title}"
+            missing = set(re.findall(r"\*([^*]+)\*", named)) - stated
+            assert missing == set(), str(path)
+            titles, lemmas = titles + bool(title), lemmas + bool(named)
+    assert min(titles, lemmas) > 3

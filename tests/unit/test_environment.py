@@ -23,7 +23,7 @@ def test_conda_and_pip_have_the_same_ranges() -> None:
     pip = dict(split(entry) for entry in project["dependencies"])
     entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     conda = dict(split(entry) for entry in entries if isinstance(entry, str))
-    assert conda.pop("python").startswith(project["requires-python"])
+    assert conda.pop("python") == project["requires-python"]
     conda.pop("pip")
     assert conda == {CONDA.get(name, name): version for name, version in pip.items()}
 

@@ -12,6 +12,6 @@ def test_every_test_that_the_page_names_is_there() -> None:
     source = ""
     for file, test in named:
         if file:
-            (path,) = (ROOT / "tests").rglob(file)
-            source = path.read_text()
+            source = "".join(path.read_text() for path in (ROOT / "tests").rglob(file))
+            assert source, file
         assert not test or f"def {test}(" in source, (file, test)

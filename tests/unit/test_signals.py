@@ -143,3 +143,14 @@ def test_a_job_of_a_run_is_not_interrupted_among_its_imports(monkeypatch: pytest
                 print("told", flush=True)
         """)
     assert (code, text) == (0, "imports\ntold\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_is_left_at_the_end_is_not_disturbed(number: int) -> None:
+    code, text = outcome(f"""
+        signals.give_up_when_told(lambda: None, lambda: None)
+        signals.let_it_end()
+        os.kill(os.getpid(), {number})
+        print("locks removed", flush=True)
+        """)
+    assert (code, text) == (0, "locks removed\n")

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -244,18 +245,26 @@ def test_a_budget_limits_the_work_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stops > 3
 
 
+@cache
+def imperfect(seed: int) -> tuple[Problem, Target, SearchResult] | None:
+    """Return a case among imperfect factors with its optimum, where it has one."""
+    try:
+        problem, target = load(draw_case(seed, "general"))
+        target = replace(target, constraints=replace(target.constraints, factors="imperfect"))
+        whole = NativeEngine().search(problem, target)
+    except JouleloopError:
+        return None
+    return (problem, target, whole) if whole.status == "ok" else None
+
+
 @pytest.mark.parametrize("budget", [1, 30])
 def test_a_budget_of_evaluations_is_kept_where_loops_end_early(budget: int) -> None:
     stops = 0
     for seed in SEEDS:
-        try:
-            problem, target = load(draw_case(seed, "general"))
-            target = replace(target, constraints=replace(target.constraints, factors="imperfect"))
-            whole = NativeEngine().search(problem, target)
-        except JouleloopError:
+        case = imperfect(seed)
+        if case is None or case[2].visited <= 2 * budget:
             continue
-        if whole.status != "ok" or whole.visited <= 2 * budget:
-            continue
+        problem, target, whole = case
         found, again = (NativeEngine().search(problem, target, SearchOptions(budget=budget)) for _ in range(2))
         assert found.stopped == BUDGET
         assert budget <= found.visited < whole.visited

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bulk import evaluate_many
 from differential.case import Case
 from differential.native import load
 from differential.problems import space
@@ -10,7 +11,7 @@ from jouleloop.errors import InputError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.arrays import MAX_LOOPS
-from jouleloop.model.evaluate import evaluate_many, evaluate_mapping
+from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.optimum.arrays import new_counters
 from jouleloop.optimum.driver import Task
 from jouleloop.optimum.optimise import Search, search_mapspace

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
+from bulk import evaluate_many
 from jouleloop.api.project import load_target
-from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.model.evaluate import evaluate_many
 from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.optimum.certificate import certify
 from jouleloop.optimum.optimise import search_mapspace
@@ -15,6 +14,7 @@ from jouleloop.proof import rules
 from jouleloop.proof.form import check_form
 from jouleloop.proof.verify import verify
 from jouleloop.workload.sizes import parse_layer
+from sample import sample_mappings
 
 
 @pytest.mark.parametrize(("energy_power", "delay_power"), [(1, 2), (2, 1), (1, 1), (1, 0), (0, 1)])

@@ -195,10 +195,7 @@ def test_a_neighbour_has_what_a_box_moves_to_only_if_it_is_as_far_away(stride: i
     level = int(np.argmax((unrolled.factors > 1).any(axis=1)))
     one = np.ones(len(search.dims), np.int64)
     inputs = [one.name for one in space.problem.data_spaces].index("Inputs")
-    found = may_link(
-        design.target.layer.bounds, design.target.layer.coef[inputs], design.target.spec, level,
-        unrolled.factors[level], unrolled.loops[level], unrolled.numbers[level], one, one,
-    )  # fmt: skip
+    found = may_link(design, unrolled, inputs, level, one, one)
     assert found is linked
 
 

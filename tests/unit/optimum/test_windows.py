@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 
-from jouleloop.optimum.arrays import ACROSS, AXIS_PLACES, HALO, IDLE, OUTSIDE, PLACES, REACH, REST, SIDE
+from jouleloop.optimum.arrays import AXIS, HALO, IDLE, PLACE, REACH, SIDE
 from jouleloop.optimum.bounds import windows
 from jouleloop.optimum.words import find_reach, offsets_of
 
@@ -17,8 +17,8 @@ def drawn_window(drawn: random.Random) -> Window:
     coef = np.array([[drawn.randint(1, 3) for _ in range(2)]])
     tile = [drawn.randint(1, 3) for _ in range(2)]
     inside = [drawn.choice([1, 1, 2, 3]) for _ in range(2)]
-    place = np.ones((2, PLACES), np.int64)
-    place[:, ACROSS] = np.multiply(tile, inside)
+    place = np.ones(2, PLACE)
+    place["across"] = np.multiply(tile, inside)
     # Further out more may be unrolled inside a loop.
     loops = []
     for _ in range(drawn.randint(2, 5)):
@@ -27,7 +27,7 @@ def drawn_window(drawn: random.Random) -> Window:
         d, bound = drawn.randint(0, 1), drawn.randint(2, 3)
         loops.append((d, bound, tile[d] * inside[d]))
         tile[d] *= bound
-        place[d, OUTSIDE] *= bound
+        place[d]["outside"] *= bound
     bounds = np.array([tile[d] * inside[d] * drawn.choice([1, 1, 2]) for d in range(2)])
     return loops, place, bounds, coef
 
@@ -57,7 +57,7 @@ def test_no_step_of_such_a_window_stands() -> None:
     for _ in range(1500):
         window = drawn_window(drawn)
         loops, place, bounds, coef = window
-        if (place[:, OUTSIDE] == 1).any():
+        if (place["outside"] == 1).any():
             assert not windows(coef, side, place, bounds, loops[0][0])[0]
             continue
         stands = any(move == 0 for _, move in moves(window))
@@ -120,10 +120,10 @@ def test_distinct_offsets() -> None:
         dims = drawn.choice([1, 2, 2, 2, 3])
         coef, inner = (np.array([drawn.randint(1, 4) for _ in range(dims)]) for _ in "ab")
         factors = np.array([drawn.randint(1, 5) for _ in range(dims)])
-        rests = np.ones((dims, AXIS_PLACES), np.int64)
-        rests[:, REST] = [drawn.choice([1, 2, 3, 4, 6]) for _ in range(dims)]
+        rests = np.ones(dims, AXIS)
+        rests["rest"] = [drawn.choice([1, 2, 3, 4, 6]) for _ in range(dims)]
         counts = []
-        for tile in itertools.product(*([n for n in range(1, r + 1) if r % n == 0] for r in rests[:, REST])):
+        for tile in itertools.product(*([n for n in range(1, r + 1) if r % n == 0] for r in rests["rest"])):
             extent = inner * np.array(tile)
             exact = len({int(np.dot(coef * extent, i)) for i in itertools.product(*map(range, factors))})
             counts.append(exact)
@@ -146,12 +146,12 @@ def test_distances_of_instances() -> None:
             np.array([drawn.randint(1, 4) for _ in "ab"]),
         )
         factors = np.array([drawn.choice([1, 2, 3, 4]) for _ in range(2)])
-        reach = np.zeros((REACH, 1), np.int64)
+        reach = np.zeros(1, REACH)
         find_reach(coef, side, extent, factors, reach)
         steps = coef[0] * extent
         at = [int(np.dot(steps, i)) for i in itertools.product(*map(range, factors))]
         found = {abs(a - b) for a in at for b in at} - {0}
-        assert max(found, default=0) == reach[0, 0]
-        assert all(distance % reach[1, 0] == 0 for distance in found)
-        apart += len(found) > 1 and reach[1, 0] > 1
+        assert max(found, default=0) == reach[0]["farthest"]
+        assert all(distance % reach[0]["quantum"] == 0 for distance in found)
+        apart += len(found) > 1 and reach[0]["quantum"] > 1
     assert apart > 20

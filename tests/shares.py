@@ -1,0 +1,41 @@
+"""The draws of a property test in two shares: ``make test`` takes the first ones, ``make test-all`` the rest."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import pytest
+
+
+def in_shares(count: int, first: int) -> pytest.MarkDecorator:
+    """Return a parametrisation by ``seeds``: the ``first`` of ``count``, and the others as slow."""
+    return pytest.mark.parametrize(
+        "seeds", [pytest.param(seeds, id=name, marks=marks) for name, seeds, marks in _shares(count, first)]
+    )
+
+
+def by_kind(
+    kinds: Iterable[str], count: int, first: int, fewer: Mapping[str, int] | None = None
+) -> pytest.MarkDecorator:
+    """Return a parametrisation by ``kind`` and ``seeds``, those of each kind as `in_shares`.
+
+    Kinds whose draws take long have ``fewer`` first ones.
+    """
+    return pytest.mark.parametrize(
+        ("kind", "seeds"),
+        [
+            pytest.param(kind, seeds, id=f"{kind}-{name}", marks=marks)
+            for kind in kinds
+            for name, seeds, marks in _shares(count, (fewer or {}).get(kind, first))
+        ],
+    )
+
+
+def by_part(parts: int, first: int) -> pytest.MarkDecorator:
+    """Return a parametrisation by ``part``: the ``first`` of so many parts, and the others as slow."""
+    slow = (pytest.param(part, marks=pytest.mark.slow) for part in range(first, parts))
+    return pytest.mark.parametrize("part", [*range(first), *slow])
+
+
+def _shares(count: int, first: int) -> Iterator[tuple[str, range, list[pytest.MarkDecorator]]]:
+    yield "first", range(min(first, count)), []
+    if first < count:
+        yield "rest", range(first, count), [pytest.mark.slow]
