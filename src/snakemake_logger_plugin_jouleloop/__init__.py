@@ -1,18 +1,25 @@
-"""The console of a run: what Snakemake says in its own words, with long lists of files cut to a few names.
+"""The console of a run: what Snakemake says in its own words, without long lists of files and without tracebacks.
 
 Snakemake finds the package by its name; `profiles/default` chooses it. It builds on the plugin interface alone:
-Snakemake's own filter and format stay, and the log in ``.snakemake/log`` keeps every name.
+Snakemake's own filter and format stay. The log in ``.snakemake/log`` keeps every name, and ``--verbose`` every frame.
 """
 
 import copy
 import logging
 import sys
+from pathlib import Path
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 
 #: Names of a list that are shown.
 SHOWN = 3
 _LISTS = ("input", "output")
+#: The library: a traceback through it is a fault of the project, and says where.
+_LIBRARY = str(Path(__file__).parents[1] / "jouleloop")
+#: What a file of the user's raises, however Snakemake reads it.
+_OF_FILES = ("OSError", "FileNotFoundError", "IsADirectoryError", "PermissionError", "UnicodeDecodeError")
+#: Snakemake's function that reads the files of ``--configfile``.
+_READS_CONFIG = ", in load_configfile"
 
 
 def shortened(names: list[str]) -> list[str]:
@@ -31,6 +38,22 @@ def short_reason(reason: str) -> str:
     return "; ".join(parts)
 
 
+def short_error(text: str) -> str:
+    """Return an error without frames: faults of the configuration alone, or what Snakemake itself could not do."""
+    lines = text.rstrip().splitlines()
+    inside = [number for number, line in enumerate(lines) if line.startswith("  ")]
+    if not inside or _LIBRARY in text:
+        return text
+    if lines[0].startswith("Traceback "):
+        what = "--configfile: " if _READS_CONFIG in text else ""
+        said = " ".join(line for line in lines[inside[-1] + 1 :] if line)
+        return f"error: {what}{said} (snakemake --verbose shows where)" if said else text
+    said = "\n".join(line for line in lines[1:] if not line.startswith('  File "'))
+    if said.startswith("error: "):
+        return said
+    return f"error: {lines[0]} {said}" if lines[0].startswith(_OF_FILES) else text
+
+
 class LogHandler(LogHandlerBase):
     """Writes to the console."""
 
@@ -43,6 +66,8 @@ class LogHandler(LogHandlerBase):
             if files := getattr(record, name, None):
                 setattr(shown, name, shortened([str(file) for file in files]))
         text = self.format(shown)
+        if record.levelno == logging.ERROR and not self.common_settings.verbose:
+            text = short_error(text)
         if text and text != "None":
             stream = sys.stdout if self.common_settings.stdout else sys.stderr
             stream.write(f"{text}\n")
