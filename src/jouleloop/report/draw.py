@@ -86,22 +86,22 @@ def draw_all(kinds: Iterable[FigureKind], run: RunTables, subject: str, folder: 
 
     Raises `InputError` at the end, with what could not be drawn.
     """
+    places = [(kind, place) for kind in kinds for place in kind.places(run.study)]
     faults: list[Fault] = []
-    for kind in kinds:
-        for place in kind.places(run.study):
-            path = folder / kind.stem.format(**place)
-            if place.get(kind.subject or "", "") != subject:
-                continue
-            try:
-                # How many figures a folder gets depends on which architectures have a mapping.
-                path.parent.mkdir(parents=True, exist_ok=True)
-                draw(kind, run, place, folder, formats, anew=False)
-            except Exception as error:  # whatever it is: other figures do not depend on it
-                LOG.exception("%s", path)
-                faults.append(Fault(f"not drawn: {error}".replace("\n", "; "), str(path)))
-                for name in formats:
-                    with contextlib.suppress(OSError):
-                        path.with_name(f"{path.name}.{name}").unlink()
+    for kind, place in places:
+        if place.get(kind.subject or "", "") != subject:
+            continue
+        path = folder / kind.stem.format(**place)
+        try:
+            # How many figures a folder gets depends on which architectures have a mapping.
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draw(kind, run, place, folder, formats, anew=False)
+        except Exception as error:  # whatever it is: other figures do not depend on it
+            LOG.exception("%s", path)
+            faults.append(Fault(f"not drawn: {error}".replace("\n", "; "), str(path)))
+            for name in formats:
+                with contextlib.suppress(OSError):
+                    path.with_name(f"{path.name}.{name}").unlink()
     raise_all(faults)
 
 

@@ -104,22 +104,7 @@ class TimeloopEngine:
         or counts by other rules than ``target.semantics``.
         """
         objective, budget = options.objective, options.budget
-        faults = [
-            unknown(name, OBJECTIVES, "objective", field="objective") for name in objective if name not in OBJECTIVES
-        ]
-        if not objective:
-            faults.append(Fault("no objective", field="objective", allowed=", ".join(OBJECTIVES)))
-        if options.most_cycles is not None:
-            fault = "Timeloop's mapper cannot be limited in cycles"
-            faults.append(Fault(fault, field="most_cycles", value=options.most_cycles))
-        if options.seed:
-            faults.append(Fault("Timeloop's mapper cannot be seeded", field="seed", value=options.seed, allowed="0"))
-        if budget is not None and budget < 1:
-            faults.append(Fault("must be positive", field="budget", value=budget))
-        if options.seconds is not None:
-            fault = "is for the native engine; here timeloop.timeout_seconds and a budget limit a search"
-            faults.append(Fault(fault, field="seconds", value=options.seconds))
-        raise_all(faults, InputError)
+        raise_all(_faults(options), InputError)
         self.check(target.semantics, problem)
         log = MapperLog(self.on_progress)
         with self._folder("mapper", problem) as folder:
@@ -264,3 +249,22 @@ class TimeloopEngine:
             return
         with tempfile.TemporaryDirectory(prefix=prefix) as name:
             yield Path(name)
+
+
+def _faults(options: SearchOptions) -> list[Fault]:
+    """Return what Timeloop's mapper cannot be asked for."""
+    objective, budget = options.objective, options.budget
+    faults = [unknown(name, OBJECTIVES, "objective", field="objective") for name in objective if name not in OBJECTIVES]
+    if not objective:
+        faults.append(Fault("no objective", field="objective", allowed=", ".join(OBJECTIVES)))
+    if options.most_cycles is not None:
+        fault = "Timeloop's mapper cannot be limited in cycles"
+        faults.append(Fault(fault, field="most_cycles", value=options.most_cycles))
+    if options.seed:
+        faults.append(Fault("Timeloop's mapper cannot be seeded", field="seed", value=options.seed, allowed="0"))
+    if budget is not None and budget < 1:
+        faults.append(Fault("must be positive", field="budget", value=budget))
+    if options.seconds is not None:
+        fault = "is for the native engine; here timeloop.timeout_seconds and a budget limit a search"
+        faults.append(Fault(fault, field="seconds", value=options.seconds))
+    return faults

@@ -117,28 +117,21 @@ def read_tables(
     sweeps, notes = sweeps_of(provenance, root)
     charted = None
     if _only_networks(every, sweeps, further.get(NETWORKS)):
-        # Nothing tests the growth of networks; what lies here is of another study.
-        analysis = {layout.file: pd.DataFrame(columns=[one.name for one in layout.columns]) for layout in ANALYSIS}
+        analysis = _no_analysis()
     elif again or not present:
         with energies_in(unit_of(every["energy_table"].dropna())):
             analysis = _analysed(every, sweeps, options, source)
     else:
-        lacking = [str(folder / f"{layout.file}.parquet") for layout in ANALYSIS if layout not in present]
-        raise_all([Fault("no such file: has the run finished?", path) for path in lacking])
+        _require_analysis(folder, present)
         # The page shows rows of tables; of a sweep itself, the shape of its layers.
         sweeps = {name: one if one.is_network else replace(one, points=one.points[:1]) for name, one in sweeps.items()}
         analysis, charted = _read_analysis(folder, every, large=large)
     energies = charted.rows(source, ENERGIES) if charted else every
     if bounds and charted:
         energies = _with_bounds(energies, charted.rows(bounds, THEORY_RATIO), bounds)
-    read = {
-        layout.file: charted.rows(path, layout) if charted and layout == LAW_POINTS else _read(path, layout)
-        for layout, path in further.items()
-        if path
-    }
+    read = _read_further(further, charted)
     if NETWORKS.file in read:
         read["network_points"] = _network_points(source, read[NETWORKS.file], every, large=large)
-    store = folder / "store"
     return ReportTables(
         energies,
         every,
@@ -146,13 +139,33 @@ def read_tables(
         charted=charted,
         sweeps=sweeps,
         summary=_summary(folder / SUMMARY) if SUMMARY in optional else None,
-        store=store if store.is_dir() else None,
+        store=store if (store := folder / "store").is_dir() else None,
         other=None if against is None else read_other(against),
         notes=tuple(notes),
         links=_links(folder, optional),
         **analysis,
         **read,
     )
+
+
+def _no_analysis() -> dict[str, pd.DataFrame]:
+    """Nothing tests the growth of networks; what lies beside their tables is of another study."""
+    return {layout.file: pd.DataFrame(columns=[one.name for one in layout.columns]) for layout in ANALYSIS}
+
+
+def _require_analysis(folder: Path, present: Collection[Layout]) -> None:
+    """Raise `InputError` with each table of the statistics that is not ``present`` in ``folder``."""
+    lacking = [str(folder / f"{layout.file}.parquet") for layout in ANALYSIS if layout not in present]
+    raise_all([Fault("no such file: has the run finished?", path) for path in lacking])
+
+
+def _read_further(further: Mapping[Layout, Path | None], charted: Charted | None) -> dict[str, pd.DataFrame]:
+    """Return the tables that exist by name; of laws' points those that are charted."""
+    return {
+        layout.file: charted.rows(path, layout) if charted and layout == LAW_POINTS else _read(path, layout)
+        for layout, path in further.items()
+        if path
+    }
 
 
 def _every(source: Path, options: StatisticsOptions, *, large: bool, curves: bool) -> pd.DataFrame:

@@ -66,12 +66,11 @@ def print_fc_bounds(
     if as_json:
         records: list[dict[str, Any]] = [row.as_json() for row in rows]
         if found is not None:
-            for record in records:
-                if record["name"].startswith("exact_"):
-                    record["decided"] = found.decided
-                    record["method"] = found.method
-                    if schedule and not record["name"].startswith("exact_lower"):
-                        record["schedule"] = [str(read) for read in found.schedule().reads]
+            of_exact = [record for record in records if record["name"].startswith("exact_")]
+            for record in of_exact:
+                record |= {"decided": found.decided, "method": found.method}
+                if schedule and not record["name"].startswith("exact_lower"):
+                    record["schedule"] = [str(read) for read in found.schedule().reads]
         print_json(records)
         return
     print_bounds(
