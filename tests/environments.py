@@ -71,7 +71,7 @@ def environment(name: str, versions: Sequence[str], packages: Sequence[str], fol
     python = str(folder / "bin/python")
     # What is imported is compiled when it is: less than what is installed.
     install = ("install", "--quiet", "--disable-pip-version-check", "--no-compile", "--prefer-binary")
-    headers = os.environ | {"CPATH": f"{unpacked}/usr/include"}  # of packages that have no wheel
+    headers = os.environ | {"CPATH": f"{unpacked}/headers"}  # of packages that have no wheel
     venv = [found, "-m", "venv", "--without-pip", str(folder)]
     for step in (venv, [sys.executable, "-m", "pip", "--python", python, *install, *packages]):
         done = subprocess.run(step, env=headers, capture_output=True, text=True, timeout=LIMIT_S, check=False)
@@ -102,6 +102,10 @@ def debian(version: str, folder: Path) -> Iterator[str]:
             return
     for archive in (state / "cache/archives").glob("*.deb"):
         subprocess.run(["dpkg-deb", "-x", archive, folder], check=True)
+    # Python's headers alone: those of its C library are not this machine's compiler's.
+    for own in folder.glob(f"usr/include/*/python{version}"):
+        (folder / "headers" / own.parent.name).mkdir(parents=True)
+        (folder / "headers" / own.parent.name / own.name).symlink_to(own)
     real = command.rename(folder / "python")
     loader = next(folder.glob("usr/lib/*/ld-linux-*"))
     command.write_text(f'#!/bin/sh\nexec {loader} --library-path {loader.parent} --argv0 "$0" {real} "$@"\n')
