@@ -324,30 +324,38 @@ class PerfectKernel(Kernel):
             # Counted, so that it comes at the same place whenever slices end.
             counters[PAUSE] = min(counters[PAUSE], self.look_ticks)
         ended = self.search.solver.run(self.mode, self.best, counters, self.found)
-        if not self.aside or ended or counters[TICKS] < self.look_ticks or counters[STOPPED]:
-            return ended
-        value, outside = self.incumbent(), self.search.outside(self.objective, counters)
-        deep = counters[TICKS] >= self.deep_ticks
+        if self.aside and not ended and counters[TICKS] >= self.look_ticks and not counters[STOPPED]:
+            self._look_outside(deep=bool(counters[TICKS] >= self.deep_ticks))
+        return ended
+
+    def _look_outside(self, *, deep: bool) -> None:
+        """Look for a mapping outside the tree; where much is done, bound groups; say when to look again.
+
+        Each call takes a step outside, puts off the next look beyond the work done, or looks no more: searches end.
+        """
+        ticks = int(self.counters[TICKS])
+        value, outside = self.incumbent(), self.search.outside(self.objective, self.counters)
         wide = _WIDE_GAP if deep or self.deep_ticks == _MANY_TICKS else _HUGE_GAP
         near = value is not None and value <= (1 + wide) * self.bound()
         # Groups are left out by what is found before them, so what has begun goes on to its end.
         if near and not (deep and outside.begun and not outside.ended):
             # Another mapping would save little.
-            later = 2 * int(counters[TICKS])
-            self.look_ticks = later if deep else min(later, self.deep_ticks)
+            self.look_ticks = 2 * ticks if deep else min(2 * ticks, self.deep_ticks)
         elif outside.walks or (deep and not outside.ended):
             outside.step()
             self.search.improve(self.best, self.objective, self.found)
             if not deep:
-                self.look_ticks = int(counters[TICKS]) + _WALK_TICKS if outside.walks else self.deep_ticks
-            return False
+                self.look_ticks = ticks + _WALK_TICKS if outside.walks else self.deep_ticks
+            return
         elif deep:
             self.aside = False
+        else:
+            # An earlier pass has walked already.
+            self.look_ticks = self.deep_ticks
         if deep:
             self._begin_groups()
             if self.search.solver.enlarge():
                 self.search.solver.start(self.mode, self.best)
-        return ended
 
     def _begin_groups(self) -> None:
         """Begin to bound groups of unrollings, where energy alone is minimised and that was not done before."""
