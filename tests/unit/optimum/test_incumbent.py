@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+import jouleloop as jl
 from differential.draw import draw_case
 from differential.native import load
 from jouleloop.api.hardware import Architecture
@@ -163,3 +164,10 @@ def test_walks_leave_their_start_as_it_is() -> None:
     before = [array.copy() for array in start]
     walker.walk(start, 1, 500)
     assert all(np.array_equal(now, then) for now, then in zip(start, before, strict=True))
+
+
+def test_a_search_ends_where_no_walk_can_begin() -> None:
+    # No simple mapping fits so few words, and the first mapping found costs twice the bound.
+    curve = jl.curve("eyeriss", "conv:C64xM64xP56xQ56xR3xS3", most_words=135, least_words=130, seconds=60)
+    assert curve.proven
+    assert not curve.stopped
