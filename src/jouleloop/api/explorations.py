@@ -1,6 +1,7 @@
 """The best design of a space: what the command ``explore`` is built on."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -286,21 +287,26 @@ def explore(
     engine = NativeEngine()
     engine.watch = Watch(within=own)
     prices = Prices(engine, OBJECTIVES[spec.objective], None if store is None else ResultStore(Path(store)))
-    layers: dict[Problem, int] = {}
-    for _, problem, count in runs:
-        same = replace(problem, name="") if spec.network is not None else problem
-        layers[same] = layers.get(same, 0) + count
+    layers = _counted(runs, by_shape=spec.network is not None)
 
     def tell(explorer: Explorer) -> None:
         if progress is not None:
             progress(_standing(explorer, spec.objective))
 
     chosen = [designs[place] for place in judged]
-    explorer = Explorer(chosen, coordinates[judged], list(layers.items()), spec.objective, prices, tell, unread)
+    explorer = Explorer(chosen, coordinates[judged], layers, spec.objective, prices, tell, unread)
     outcome = explorer.run(own.asked)
     return Exploration(
         name, spec, base, tuple(variants), tuple(judged), rejected, areas, outcome, searches=prices.searched
     )
+
+
+def _counted(runs: Iterable[tuple[str, Problem, int]], *, by_shape: bool) -> list[tuple[Problem, int]]:
+    """Return each layer with how often it runs; those of a network that differ in their name alone are one."""
+    counts: Counter[Problem] = Counter()
+    for _, problem, count in runs:
+        counts[replace(problem, name="") if by_shape else problem] += count
+    return list(counts.items())
 
 
 def _of_space(fault: Fault, space: object) -> Fault:

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +13,12 @@ from jouleloop.api.curves import Curve, question_of, walked
 from jouleloop.api.layers import problem_of
 from jouleloop.cli import options
 from jouleloop.cli.network_curve import check_subject, draw_network
-from jouleloop.cli.target_options import HardwareChoice, hardware_of
+from jouleloop.cli.target_options import HardwareChoice, Subject, hardware_of, subject_of
 from jouleloop.cli.watching import say_if_compiling, watched
-from jouleloop.cli.write_files import check_endings, write_files
+from jouleloop.cli.write_files import NOTHING, Written, written_of
 from jouleloop.curves.beside import curve_growth, ratios
 from jouleloop.curves.staircase import CURVE_OBJECTIVES, STEPS, Limits, Point, Question
+from jouleloop.errors import gather
 from jouleloop.files import write_json
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.signals import exit_code
@@ -25,17 +27,21 @@ from jouleloop.terminal.splice import AsJson, spliced
 from jouleloop.units import energies_in
 
 
-@spliced(hardware=hardware_of)
-def curve(
-    arch: options.Arch,
-    hardware: HardwareChoice,
-    layer: Annotated[str | None, typer.Option("--layer", help="Layer, as jouleloop map takes it.")] = None,
-    network: Annotated[
-        str | None,
-        typer.Option(
-            "--network", help="Instead of a layer: a network in layers/networks/ by name, or any by its path."
-        ),
-    ] = None,
+@dataclass(frozen=True)
+class CurveChoice:
+    """What the options ask of a curve, and where it stops."""
+
+    level: str | None
+    objective: str
+    constraints: str | None
+    least_words: int
+    most_words: int | None
+    steps: int | None
+    seconds: float | None
+    store: Path | None
+
+
+def choice_of(
     level: Annotated[
         str | None,
         typer.Option("--level", help="Level whose capacity varies. Default: the outermost of limited capacity."),
@@ -62,12 +68,22 @@ def curve(
             "--store", help="File of what was searched, of a network a folder: the same command goes on from there."
         ),
     ] = None,
+) -> CurveChoice:
+    """Return what the options ask."""
+    return CurveChoice(level, objective, constraints, least_words, most_words, steps, seconds, store)
+
+
+@spliced(subject=subject_of, hardware=hardware_of, choice=choice_of, files=written_of)
+def curve(
+    arch: options.Arch,
+    subject: Subject,
+    hardware: HardwareChoice,
+    choice: CurveChoice,
     certificates: Annotated[
         Path | None,
         typer.Option("--certificates", help="Write the proof of every step into this folder, for jouleloop check."),
     ] = None,
-    write_table: options.WriteTable = None,
-    write_figure: options.WriteFigure = None,
+    files: Written = NOTHING,
     *,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print cycles and the mapping of every step, too.")
@@ -79,31 +95,35 @@ def curve(
     Energies per access stay as they are, whatever the capacity. Every step is proven, unless a limit stops the curve.
     Layers of a network run one after the other, and each has the whole level.
     """
-    check_endings(write_table, write_figure)
-    of_layers = {"--least-words": least_words or None, "--most-words": most_words, "--steps": steps}
-    check_subject(layer, network, of_layers | {"--certificates": certificates, "--verbose": verbose or None})
-    if layer is None:
-        chosen, asked = hardware.load(arch, constraints), (str(network), level, objective)
-        draw_network(chosen, *asked, seconds, store, (write_table, write_figure), as_json=as_json)
+    of_layers = {
+        "--least-words": choice.least_words or None,
+        "--most-words": choice.most_words,
+        "--steps": choice.steps,
+        "--certificates": certificates,
+        "--verbose": verbose or None,
+    }
+    gather(files.check, lambda: check_subject(subject, of_layers))
+    if subject.layer is None:
+        chosen, asked = hardware.load(arch, choice.constraints), (str(subject.network), choice.level, choice.objective)
+        draw_network(chosen, *asked, choice.seconds, choice.store, files, as_json=as_json)
         return
-    problem = problem_of(layer, hardware.variables)
-    chosen = hardware.load(arch, constraints, problem.shape)
-    question = question_of(chosen, problem, level, objective, least_words, most_words)
+    problem = problem_of(subject.layer, hardware.variables)
+    chosen = hardware.load(arch, choice.constraints, problem.shape)
+    question = question_of(chosen, problem, choice.level, choice.objective, choice.least_words, choice.most_words)
     say_if_compiling()
-    with energies_in(question.target.costs.unit), _limits(question, steps, seconds) as limits:
-        found = walked(chosen, question, limits, store)
+    with energies_in(question.target.costs.unit), _limits(question, choice.steps, choice.seconds) as limits:
+        found = walked(chosen, question, limits, choice.store)
     ended = found.stopped == INTERRUPT
     if certificates is not None:
         ended |= not _write_certificates(certificates, found)
     if found.steps:
         with energies_in(question.target.costs.unit):
-            caption = f"{len(found.steps)} steps, dashed what theory asks for"
-            write_files(write_table, found.table, "curve", write_figure, found.plot, caption)
+            files.write(found.table, "curve", found.plot, f"{len(found.steps)} steps, dashed what theory asks for")
     if as_json:
         print_json(found.as_dict())
     else:
         _show(found, verbose=verbose)
-    _tell_end(found, store)
+    _tell_end(found, choice.store)
     if ended:
         raise typer.Exit(exit_code())
     if not found.steps:

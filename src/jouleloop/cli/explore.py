@@ -12,16 +12,18 @@ from jouleloop.api.explorations import Exploration, explore
 from jouleloop.cli import options
 from jouleloop.cli.target_options import read_outside
 from jouleloop.cli.watching import say_if_compiling
-from jouleloop.cli.write_files import check_endings, write_files
+from jouleloop.cli.write_files import NOTHING, Written, written_of
+from jouleloop.errors import gather
 from jouleloop.optimum.limit import INTERRUPT, Limit, Watch
 from jouleloop.signals import asked_by_signals, exit_code
 from jouleloop.terminal.console import print_json, print_note, print_table, print_text, stderr
-from jouleloop.terminal.splice import AsJson
+from jouleloop.terminal.splice import AsJson, spliced
 
 #: Points of a front and discarded families that the console shows; files have all.
 _MOST_SHOWN = 12
 
 
+@spliced(files=written_of)
 def explore_space(
     space: Annotated[Path, typer.Argument(metavar="FILE", help="Design space: a YAML file (docs/exploration.md).")],
     store: Annotated[
@@ -35,27 +37,26 @@ def explore_space(
     allow_outside: options.AllowOutside = False,
     *,
     as_json: AsJson = False,
-    write_table: options.WriteTable = None,
+    files: Written = NOTHING,
     write_front: Annotated[
         Path | None,
         typer.Option(
             "--write-front", help="Write the front of energy, cycles and area to this file, .csv or .parquet."
         ),
     ] = None,
-    write_figure: options.WriteFigure = None,
 ) -> None:
     """Find the best design of a space, proven; exit code 1 where no design maps all layers within the budget."""
     read_outside(allowed=allow_outside)
-    check_endings(write_table, write_figure)
-    check_endings(write_front, None, "--write-front")
+    front = Written(write_front)
+    gather(files.check, lambda: front.check("--write-front"))
     say_if_compiling()
     watch = Watch(Limit(seconds))
     with asked_by_signals(watch.stop), stderr.status("reading designs") as status:
         shown: Callable[[str], None] | None = status.update if stderr.is_terminal else None
         found = explore(space, store=store, progress=shown, watch=watch)
     caption = "What searched designs cost, the best marked."
-    write_files(write_table, found.table, "designs", write_figure, found.plot, caption, found.page_tables)
-    write_files(write_front, found.front_table, "design_front", None, found.plot, caption)
+    files.write(found.table, "designs", found.plot, caption, found.page_tables)
+    front.write(found.front_table, "design_front", found.plot, caption)
     if as_json:
         print_json(found.as_dict())
     else:

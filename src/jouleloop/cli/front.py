@@ -1,5 +1,6 @@
 """``jouleloop front``: all mappings of a layer or network that no other beats in energy and cycles."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,9 @@ from jouleloop.api.capacity_fronts import FrontByCapacity, front_by_capacity_tol
 from jouleloop.api.fronts import Front, check_share, front_told, runs_of
 from jouleloop.api.run import options_of
 from jouleloop.cli import options
-from jouleloop.cli.target_options import HardwareChoice, hardware_of
+from jouleloop.cli.target_options import HardwareChoice, Subject, hardware_of, subject_of
 from jouleloop.cli.watching import say_if_compiling, watched
-from jouleloop.cli.write_files import check_endings, write_files
+from jouleloop.cli.write_files import NOTHING, Written, written_of
 from jouleloop.engines.native import NativeEngine
 from jouleloop.errors import Fault, gather, raise_all
 from jouleloop.optimum.limit import INTERRUPT
@@ -27,17 +28,18 @@ from jouleloop.workload.layer import CONV
 _MOST_SHOWN = 24
 
 
-@spliced(hardware=hardware_of)
-def front(
-    arch: options.Arch,
-    hardware: HardwareChoice,
-    layer: Annotated[str | None, typer.Option("--layer", help="Layer, as jouleloop map takes it.")] = None,
-    network: Annotated[
-        str | None,
-        typer.Option(
-            "--network", help="Instead of a layer: a network in layers/networks/ by name, or any by its path."
-        ),
-    ] = None,
+@dataclass(frozen=True)
+class FrontChoice:
+    """What the options ask of a front, and where it stops."""
+
+    capacity: str | None
+    within: float
+    constraints: str | None
+    budget: int | None
+    seconds: float | None
+
+
+def choice_of(
     capacity: Annotated[
         str | None,
         typer.Option("--capacity", help="Third axis, of a layer: words of this level, whatever capacity it has."),
@@ -49,10 +51,20 @@ def front(
     ] = 0.0,
     budget: options.Budget = None,
     seconds: options.Seconds = None,
+) -> FrontChoice:
+    """Return what the options ask."""
+    return FrontChoice(capacity, within, constraints, budget, seconds)
+
+
+@spliced(subject=subject_of, hardware=hardware_of, choice=choice_of, files=written_of)
+def front(
+    arch: options.Arch,
+    subject: Subject,
+    hardware: HardwareChoice,
+    choice: FrontChoice,
+    files: Written = NOTHING,
     *,
     as_json: AsJson = False,
-    write_table: options.WriteTable = None,
-    write_figure: options.WriteFigure = None,
     mappings: Annotated[
         Path | None,
         typer.Option(
@@ -63,28 +75,33 @@ def front(
 ) -> None:
     """Find all mappings that no other beats in energy and cycles; exit code 1 where a layer has none."""
     (name, runs), told, *_ = gather(
-        lambda: runs_of(layer, network, hardware.variables),
-        lambda: options_of("energy", budget, seconds),
-        lambda: check_endings(write_table, write_figure),
-        lambda: check_share(within),
-        lambda: _check_capacity(capacity, network, within, mappings),
+        lambda: runs_of(subject.layer, subject.network, hardware.variables),
+        lambda: options_of("energy", choice.budget, choice.seconds),
+        files.check,
+        lambda: check_share(choice.within),
+        lambda: _check_capacity(choice, subject.network, mappings),
     )
-    chosen = hardware.load(arch, constraints, CONV if layer is None else runs[0][1].shape)
+    chosen = hardware.load(arch, choice.constraints, CONV if subject.layer is None else runs[0][1].shape)
     say_if_compiling()
-    with energies_in(chosen.target(runs[0][1]).costs.unit), watched(seconds) as watch:
+    with energies_in(chosen.target(runs[0][1]).costs.unit), watched(choice.seconds) as watch:
         engine = NativeEngine()
         engine.watch = watch
-        if capacity is not None:
-            by_capacity = front_by_capacity_told(chosen, runs[0][1], capacity, engine, told)
-            _end_capacity(by_capacity, write_table, write_figure, as_json=as_json)
+        if choice.capacity is not None:
+            by_capacity = front_by_capacity_told(chosen, runs[0][1], choice.capacity, engine, told)
+            _end_capacity(by_capacity, files, as_json=as_json)
             return
-        found = front_told(chosen, name, runs, engine, told, within)
+        found = front_told(chosen, name, runs, engine, told, choice.within)
+    _end(found, files, mappings, as_json=as_json)
+
+
+def _end(found: Front, files: Written, mappings: Path | None, *, as_json: bool) -> None:
+    """Print and write a front of energy and cycles; end as the command does."""
     for line in found.missing:
         print_note(line)
     if found.ok:
         with energies_in(found.unit):
             caption = "Energy over cycles of all mappings that no other beats."
-            write_files(write_table, found.table, "front", write_figure, found.plot, caption, found.layer_tables)
+            files.write(found.table, "front", found.plot, caption, found.layer_tables)
         if mappings is not None:
             print_note(f"{found.write_mappings(mappings):,} mappings written to {mappings}")
     if as_json:
@@ -129,22 +146,22 @@ def _show(found: Front) -> None:
     print_text(f"{count:,} point{'s' if count != 1 else ''}{more}; {proof}")
 
 
-def _check_capacity(capacity: str | None, network: str | None, within: float, mappings: Path | None) -> None:
+def _check_capacity(choice: FrontChoice, network: str | None, mappings: Path | None) -> None:
     """Raise `InputError` for what goes with no third axis."""
-    others = {"--network": network, "--within": within or None, "--write-mappings": mappings}
+    others = {"--network": network, "--within": choice.within or None, "--write-mappings": mappings}
     text = "does not go with --capacity"
-    given = {name: value for name, value in others.items() if value is not None and capacity is not None}
+    given = {name: value for name, value in others.items() if value is not None and choice.capacity is not None}
     raise_all([Fault(text, name, value=str(value), allowed="--layer") for name, value in given.items()])
 
 
-def _end_capacity(found: FrontByCapacity, table: Path | None, figure: Path | None, *, as_json: bool) -> None:
+def _end_capacity(found: FrontByCapacity, files: Written, *, as_json: bool) -> None:
     """Print and write a front with the capacity as an axis; end as the command does."""
     rows = found.rows()
     if found.missing:
         print_note(found.missing)
     if rows:
         caption = f"Energy over cycles and words of {found.level} of all mappings that no other beats in all three."
-        write_files(table, found.table, "capacity_front", figure, found.plot, caption)
+        files.write(found.table, "capacity_front", found.plot, caption)
     if as_json:
         print_json(found.as_dict())
     elif rows:

@@ -9,8 +9,9 @@ from rich.table import Table
 
 from jouleloop.api.hardware import Architecture
 from jouleloop.api.network_curve import SHARES, NetworkCurve, network_walked
+from jouleloop.cli.target_options import Subject
 from jouleloop.cli.watching import say_if_compiling, watched
-from jouleloop.cli.write_files import write_files
+from jouleloop.cli.write_files import Written
 from jouleloop.curves.staircase import Limits
 from jouleloop.errors import Fault, raise_all
 from jouleloop.optimum.limit import INTERRUPT
@@ -18,12 +19,12 @@ from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, print_note, print_table, print_text
 
 
-def check_subject(layer: str | None, network: str | None, of_layers: Mapping[str, Any]) -> None:
+def check_subject(subject: Subject, of_layers: Mapping[str, Any]) -> None:
     """Raise `InputError` without a layer or network, with both, or for options of layers with a network."""
     faults = []
-    if (layer is None) == (network is None):
+    if (subject.layer is None) == (subject.network is None):
         faults.append(Fault("give a layer or a network, one of both", "--layer", allowed="--layer or --network"))
-    if network is not None:
+    if subject.network is not None:
         text = "is for the curve of a layer"
         faults += [Fault(text, name, value=str(given)) for name, given in of_layers.items() if given is not None]
     raise_all(faults)
@@ -36,7 +37,7 @@ def draw_network(
     objective: str,
     seconds: float | None,
     store: Path | None,
-    files: tuple[Path | None, Path | None],
+    files: Written,
     *,
     as_json: bool,
 ) -> None:
@@ -46,8 +47,7 @@ def draw_network(
         watch.tell = None
         found = network_walked(hardware, name, level, objective, Limits(watch=watch), store=store)
     if found.steps:
-        caption = f"{len(found.steps)} steps of {found.name}"
-        write_files(files[0], found.table, "network_curve", files[1], found.plot, caption)
+        files.write(found.table, "network_curve", found.plot, f"{len(found.steps)} steps of {found.name}")
     if as_json:
         print_json(found.as_dict())
     else:

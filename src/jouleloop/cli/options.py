@@ -31,6 +31,11 @@ LayerText = Annotated[
         "docs/layer-texts.md. Or a Timeloop problem file.",
     ),
 ]
+LayerOrNetwork = Annotated[str | None, typer.Option("--layer", help="Layer, as jouleloop map takes it.")]
+InsteadOfLayer = Annotated[
+    str | None,
+    typer.Option("--network", help="Instead of a layer: a network in layers/networks/ by name, or any by its path."),
+]
 ConstraintSet = Annotated[
     str | None,
     typer.Option(

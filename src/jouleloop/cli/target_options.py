@@ -63,6 +63,19 @@ def hardware_of(
 
 
 @dataclass(frozen=True)
+class Subject:
+    """The layer or the network that is asked for."""
+
+    layer: str | None
+    network: str | None
+
+
+def subject_of(layer: options.LayerOrNetwork = None, network: options.InsteadOfLayer = None) -> Subject:
+    """Return what the options say."""
+    return Subject(layer, network)
+
+
+@dataclass(frozen=True)
 class SearchChoice:
     """What the options say of a search; several architectures are searched alike."""
 
