@@ -278,12 +278,11 @@ def explore(
     shapes = list(dict.fromkeys(problem.shape for _, problem, _ in runs))
     designs, rejected = _read_designs(base, variants, spec, shapes, own, progress)
     unread = len(variants) - len(designs) - len(rejected)
-    judged = sorted(designs)
     areas = np.full(len(variants), np.nan)
     for place, design in designs.items():
         areas[place] = np.nan if design.area_um2 is None else design.area_um2
     rejected |= _over_budget(designs, spec, name)
-    judged = [place for place in judged if place not in rejected]
+    judged = [place for place in sorted(designs) if place not in rejected]
     engine = NativeEngine()
     engine.watch = Watch(within=own)
     prices = Prices(engine, OBJECTIVES[spec.objective], None if store is None else ResultStore(Path(store)))
