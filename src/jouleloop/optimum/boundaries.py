@@ -3,11 +3,15 @@
 `docs/search.md` states the lemma: *groups of unrollings*.
 """
 
+import itertools
+import math
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
+from jouleloop.division import divisors
 from jouleloop.model.arrays import (
     BLOCK_WORDS,
     CLUSTERS,
@@ -48,6 +52,29 @@ class _Rows(NamedTuple):
     share: Floats
     parted: Floats
     idle: Floats
+    passed: Floats
+
+
+@cache
+def _told_apart(own: tuple[tuple[int, int, int], ...]) -> float:
+    """Return how many instances there are a different box, over how many hold the one that most hold, at least.
+
+    ``own`` has by dimension that moves the rank its coefficient, its factor, and the indices that are left for tiles.
+    """
+    if len(own) != 2:
+        factors = [factor for _, factor, _ in own]
+        return max(factors) / math.prod(factors)
+    (a, m, rest_a), (b, n, rest_b) = own
+    least = 1.0
+    for one, other in itertools.product(divisors(rest_a), divisors(rest_b)):
+        first, second = abs(a) * one, abs(b) * other
+        both = math.gcd(first, second)
+        # First and second instances that are so far apart hold one box.
+        apart, along = second // both, first // both
+        boxes = m * n - max(0, m - apart) * max(0, n - along)
+        most = min(-(-m // apart), -(-n // along))
+        least = min(least, m * n / (boxes * most))
+    return least
 
 
 class Unrollings(NamedTuple):
@@ -92,7 +119,8 @@ class Boundaries:
         """Return what the factors of a level mean, shape (rows, …): powers of primes, instances, and by data space.
 
         By data space: how many instances are asked for one box at most, with links and without; the share of words that
-        links leave of the fills, at least; the instances that share a partition; the instances that share a box.
+        links leave of the fills, at least; the instances that share a partition; the instances that share a box; the
+        share of the words of all instances together that is asked for where the level keeps nothing, at least.
         """
         lattice, side = self.lattice, self.side
         coef = self.layer.coef
@@ -121,7 +149,22 @@ class Boundaries:
         plain = (coef != 0).any(axis=1) & (side[:, :, HALO] < 0)
         parted = np.stack([np.where(own, 1, row).prod(axis=1) for own in plain], axis=1).astype(float)
         idle = np.stack([np.where(own == 1, row, 1).prod(axis=1) for own in side[:, :, IDLE]], axis=1).astype(float)
-        return _Rows(shift.astype(np.int64), used, chained, linked, share, parted, idle)
+        passed = np.stack([self._passed(row, v) for v in range(spaces)], axis=1)
+        return _Rows(shift.astype(np.int64), used, chained, linked, share, parted, idle, passed)
+
+    def _passed(self, row: Ints, v: int) -> Floats:
+        """Return by row the share of a data space's words that is asked for where a level keeps nothing, at least."""
+        share = np.ones(len(row))
+        for coef in self.layer.coef[v]:
+            for n, factors in enumerate(row.tolist()):
+                own = [
+                    (int(coef[d]), f, int(self.layer.bounds[d]) // f)
+                    for d, f in enumerate(factors)
+                    if coef[d] and f > 1
+                ]
+                if len(own) > 1:
+                    share[n] *= _told_apart(tuple(own))
+        return share
 
     def group(self, ids: Ints) -> Unrollings:
         """Return a group of some unrollings; ``ids`` has by unrolling and level the number of its row."""
@@ -151,8 +194,8 @@ class Boundaries:
         """
         share = np.ones(len(group.ids))
         for k in range(first, last + 1):
-            if self.lattice.shared[v] and len(self.rows[k].chained) > 1:
-                share *= (self.rows[k].idle[:, v] / self.rows[k].chained[:, v])[group.ids[:, k]]
+            if len(self.rows[k].passed) > 1:
+                share *= self.rows[k].passed[group.ids[:, k], v]
         return float(self.lattice.volume[v] * share.min())
 
     def price(self, group: Unrollings, child: int, kept: Bools, parents: Sequence[int], top: int) -> Floats:

@@ -12,6 +12,7 @@ from jouleloop.division import factorised
 from jouleloop.jit import njit, record
 from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays
 from jouleloop.optimum.arrays import HALO, IDLE
+from jouleloop.optimum.words import values_of
 
 #: Places of what a crossing costs by data space: energy [pJ] of a word asked, and of one asked beyond the words that
 #: follow; how many times fewer words are asked than the tile tells; words asked at least; energy of a word filled
@@ -101,8 +102,8 @@ def new_lattice(layer: LayerArrays, side: Ints) -> Lattice:
         (most - digit) @ packed + guards_of(most, packed),
         np.stack([_box(coef, extent) for coef in layer.coef]),
         np.stack([np.prod(np.where(own, whole / extent, 1.0), axis=1) for own in idle]),
-        np.array([_values(coef, whole).prod() for coef in layer.coef]),
-        np.stack([_seen(coef, extent, whole) for coef in layer.coef]),
+        np.array([_values(coef, layer.bounds).prod() for coef in layer.coef]),
+        np.stack([_seen(coef, extent, layer.bounds) for coef in layer.coef]),
         shared,
         saved,
         np.array(first, np.int64),
@@ -148,17 +149,16 @@ def _box(coef: Ints, extent: Floats) -> Floats:
     return words
 
 
-def _values(coef: Ints, extent: Floats) -> Floats:
-    """Words that all of a layer takes along each rank: the values of its dimensions, less one for each but one."""
-    values: Floats = 1.0 + ((extent - 1.0) * (coef != 0)).sum(axis=1)
-    return values
+def _values(coef: Ints, bounds: Ints) -> Floats:
+    """Words that all of a layer takes along each rank, at least."""
+    return np.array([values_of(row, bounds, bounds) for row in coef], float)
 
 
-def _seen(coef: Ints, extent: Floats, whole: Floats) -> Floats:
+def _seen(coef: Ints, extent: Floats, bounds: Ints) -> Floats:
     """Words that come into tiles at least while no loop leaves the data space in place: only one rank slides."""
-    moved = [np.prod(np.where(row != 0, whole / extent, 1.0), axis=1) for row in coef]
+    moved = [np.prod(np.where(row != 0, bounds / extent, 1.0), axis=1) for row in coef]
     plain = np.stack([own * (1.0 + ((extent - 1.0) * row).sum(axis=1)) for own, row in zip(moved, coef, strict=True)])
-    values = _values(coef, whole)[:, None]
+    values = _values(coef, bounds)[:, None]
     least: Floats = (np.minimum(values / plain, 1.0) * plain.prod(axis=0)).min(axis=0)
     return least
 

@@ -5,22 +5,24 @@
 
 import math
 
+import numpy as np
+
 from jouleloop.jit import njit
 from jouleloop.optimum.arrays import Case
 from jouleloop.optimum.costs import crossing_pj, network_pj
+from jouleloop.optimum.words import values_of
 
 
 @njit
 def _words_seen(case: Case, child: int, v: int) -> float:
     """Words of a data space that one instance of a level ever needs, at least; gaps of a stride count for nothing."""
-    coef = case.target.layer.coef[v]
+    coef, bounds = case.target.layer.coef[v], case.target.layer.bounds
+    seen = np.empty(bounds.shape[0], np.int64)
+    for d in range(bounds.shape[0]):
+        seen[d] = case.grid.axis[d].rest * case.unrolled.inside[child, d]
     words = 1.0
     for r in range(coef.shape[0]):
-        length = 1
-        for d in range(coef.shape[1]):
-            if coef[r, d] != 0:
-                length += case.grid.axis[d].rest * case.unrolled.inside[child, d] - 1
-        words *= length
+        words *= values_of(coef[r], seen, bounds)
     return words
 
 

@@ -22,6 +22,38 @@ def common(a: int, b: int) -> int:
 
 
 @njit
+def values_of(coef: Ints, seen: Ints, bounds: Ints) -> int:
+    """Distinct values of a rank, at least, of so many indices of each dimension, whichever they are.
+
+    A dimension of step 1 whose indices are all there makes runs; each further index of one other adds a run, or its
+    step where that is shorter. Any other dimension adds an index each (*every word once*).
+
+    Parameters
+    ----------
+    coef
+        Of the rank, by dimension.
+    seen, bounds
+        Indices by dimension, of all that there are.
+    """
+    step, run = 0, 1
+    for d in range(coef.shape[0]):
+        step = common(step, abs(coef[d]))
+    for d in range(coef.shape[0]):
+        if abs(coef[d]) == step and seen[d] == bounds[d]:
+            run = max(run, seen[d])
+    length, gained, skipped = 1, 0, False
+    for d in range(coef.shape[0]):
+        if coef[d] == 0:
+            continue
+        length += seen[d] - 1
+        if abs(coef[d]) == step and seen[d] == bounds[d] == run and not skipped:
+            skipped = True
+        else:
+            gained = max(gained, (seen[d] - 1) * (min(abs(coef[d]) // step, run) - 1))
+    return int(length + gained)
+
+
+@njit
 def _most_lost(m: int, n: int, a: int, b: int, most_a: int, most_b: int) -> int:
     """Of the sums of one of m multiples of ``a`` and one of n of ``b``, how many are the same as others, at most.
 
