@@ -56,16 +56,16 @@ class _Rows(NamedTuple):
 
 
 @cache
-def _told_apart(own: tuple[tuple[int, int, int], ...]) -> float:
-    """Return how many instances there are a different box, over how many hold the one that most hold, at least.
+def _told_apart(own: tuple[tuple[int, int, int], ...]) -> tuple[float, int]:
+    """Return the instances a different box, over those that hold one box, at least; and the latter, at most.
 
     ``own`` has by dimension that moves the rank its coefficient, its factor, and the indices that are left for tiles.
     """
     if len(own) != 2:
         factors = [factor for _, factor, _ in own]
-        return max(factors) / math.prod(factors)
+        return max(factors) / math.prod(factors), math.prod(factors) // max(factors)
     (a, m, rest_a), (b, n, rest_b) = own
-    least = 1.0
+    least, largest = 1.0, 1
     for one, other in itertools.product(divisors(rest_a), divisors(rest_b)):
         first, second = abs(a) * one, abs(b) * other
         both = math.gcd(first, second)
@@ -73,8 +73,8 @@ def _told_apart(own: tuple[tuple[int, int, int], ...]) -> float:
         apart, along = second // both, first // both
         boxes = m * n - max(0, m - apart) * max(0, n - along)
         most = min(-(-m // apart), -(-n // along))
-        least = min(least, m * n / (boxes * most))
-    return least
+        least, largest = min(least, m * n / (boxes * most)), max(largest, most)
+    return least, largest
 
 
 class Unrollings(NamedTuple):
@@ -131,7 +131,7 @@ class Boundaries:
         )
         spaces = len(coef)
         used = row.prod(axis=1).astype(float)
-        chained, linked, share = (np.ones((len(row), spaces)) for _ in range(3))
+        chained, linked, share, passed = (np.ones((len(row), spaces)) for _ in range(4))
         for v in range(spaces):
             boxes, widest, most = np.ones(len(row)), np.ones(len(row)), np.ones(len(row))
             near = np.zeros(len(row), np.bool_)
@@ -143,28 +143,30 @@ class Boundaries:
                 near |= is_near
                 widest = np.maximum(widest, np.where(is_near, offsets, 1))
                 most = np.maximum(most, halo.prod(axis=1))
-            chained[:, v] = used / boxes
-            linked[:, v] = chained[:, v] * np.where(near, widest, 1.0)
+            linked[:, v] = used / boxes * np.where(near, widest, 1.0)
+            passed[:, v], held = self._classes(row, v)
+            chained[:, v] = np.where(side[v, :, IDLE] == 1, row, 1).prod(axis=1) * held
             share[:, v] = np.where(near, 1.0 / most, 1.0)
         plain = (coef != 0).any(axis=1) & (side[:, :, HALO] < 0)
         parted = np.stack([np.where(own, 1, row).prod(axis=1) for own in plain], axis=1).astype(float)
         idle = np.stack([np.where(own == 1, row, 1).prod(axis=1) for own in side[:, :, IDLE]], axis=1).astype(float)
-        passed = np.stack([self._passed(row, v) for v in range(spaces)], axis=1)
         return _Rows(shift.astype(np.int64), used, chained, linked, share, parted, idle, passed)
 
-    def _passed(self, row: Ints, v: int) -> Floats:
-        """Return by row the share of a data space's words that is asked for where a level keeps nothing, at least."""
-        share = np.ones(len(row))
+    def _classes(self, row: Ints, v: int) -> tuple[Floats, Floats]:
+        """Return by row the share of a data space's words that a level which keeps nothing asks for, at least.
+
+        And how many instances that differ in what moves the data space hold one box, at most.
+        """
+        share, held = np.ones(len(row)), np.ones(len(row))
         for coef in self.layer.coef[v]:
             for n, factors in enumerate(row.tolist()):
-                own = [
-                    (int(coef[d]), f, int(self.layer.bounds[d]) // f)
-                    for d, f in enumerate(factors)
-                    if coef[d] and f > 1
-                ]
-                if len(own) > 1:
-                    share[n] *= _told_apart(tuple(own))
-        return share
+                moved = [d for d, factor in enumerate(factors) if coef[d] and factor > 1]
+                if len(moved) > 1:
+                    own = [(int(coef[d]), factors[d], int(self.layer.bounds[d]) // factors[d]) for d in moved]
+                    least, most = _told_apart(tuple(own))
+                    share[n] *= least
+                    held[n] *= most
+        return share, held
 
     def group(self, ids: Ints) -> Unrollings:
         """Return a group of some unrollings; ``ids`` has by unrolling and level the number of its row."""

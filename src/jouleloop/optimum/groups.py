@@ -116,8 +116,8 @@ class Groups:
         price, fan = edge.price, edge.fan
         total = np.zeros(len(fan.shift))
         for v in range(len(price)):
-            least = price[v, LEAST_WORDS] - price[v, ROUNDED]
-            words = np.maximum(0.0, least) if self.linked[v] else self.macs / fan.chained[:, v] / price[v, BEYOND]
+            asked = 0.0 if self.linked[v] else self.macs / fan.chained[:, v] / price[v, BEYOND]
+            words = np.maximum(asked, price[v, LEAST_WORDS] - price[v, ROUNDED])
             total += words * price[v, ASK_PJ] + np.maximum(0.0, words - price[v, FREE]) * price[v, AGAIN_PJ]
         left = np.flatnonzero(total + after[fan.step] < room_pj)
         for x, cost_pj in zip(fan.step[left].tolist(), total[left].tolist(), strict=True):
