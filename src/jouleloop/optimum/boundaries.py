@@ -3,18 +3,16 @@
 `docs/search.md` states the lemma: *groups of unrollings*.
 """
 
-import itertools
-import math
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.division import divisors
 from jouleloop.model.arrays import (
     BLOCK_WORDS,
     CLUSTERS,
+    FANOUT_X,
+    FANOUT_Y,
     READ_PJ,
     UPDATE_PJ,
     WRITE_PJ,
@@ -40,6 +38,7 @@ from jouleloop.optimum.group_lattice import (
     new_fan,
     new_lattice,
 )
+from jouleloop.optimum.passing import Moved, Rank, classes_of, share_passed
 
 
 class _Rows(NamedTuple):
@@ -53,28 +52,6 @@ class _Rows(NamedTuple):
     parted: Floats
     idle: Floats
     passed: Floats
-
-
-@cache
-def _told_apart(own: tuple[tuple[int, int, int], ...]) -> tuple[float, int]:
-    """Return the instances a different box, over those that hold one box, at least; and the latter, at most.
-
-    ``own`` has by dimension that moves the rank its coefficient, its factor, and the indices that are left for tiles.
-    """
-    if len(own) != 2:
-        factors = [factor for _, factor, _ in own]
-        return max(factors) / math.prod(factors), math.prod(factors) // max(factors)
-    (a, m, rest_a), (b, n, rest_b) = own
-    least, largest = 1.0, 1
-    for one, other in itertools.product(divisors(rest_a), divisors(rest_b)):
-        first, second = abs(a) * one, abs(b) * other
-        both = math.gcd(first, second)
-        # First and second instances that are so far apart hold one box.
-        apart, along = second // both, first // both
-        boxes = m * n - max(0, m - apart) * max(0, n - along)
-        most = min(-(-m // apart), -(-n // along))
-        least, largest = min(least, m * n / (boxes * most)), max(largest, most)
-    return least, largest
 
 
 class Unrollings(NamedTuple):
@@ -111,11 +88,12 @@ class Boundaries:
         self.case = case
         self.layer, self.spec, self.side = case.target.layer, case.target.spec, case.unrolled.side
         self.lattice = new_lattice(self.layer, self.side)
-        self.rows = [self._rows(row) for row in parts.row]
+        lines = (self.spec[:, [FANOUT_X, FANOUT_Y]] == 1).any(axis=1)
+        self.rows = [self._rows(row, line=bool(one)) for row, one in zip(parts.row, lines, strict=True)]
         self.partition = np.array([float(box_words(coef, self.layer.bounds)) for coef in self.layer.coef])
         self._fans: dict[tuple[int, int, bytes], Fan] = {}
 
-    def _rows(self, row: Ints) -> _Rows:
+    def _rows(self, row: Ints, *, line: bool) -> _Rows:
         """Return what the factors of a level mean, shape (rows, …): powers of primes, instances, and by data space.
 
         By data space: how many instances are asked for one box at most, with links and without; the share of words that
@@ -144,7 +122,7 @@ class Boundaries:
                 widest = np.maximum(widest, np.where(is_near, offsets, 1))
                 most = np.maximum(most, halo.prod(axis=1))
             linked[:, v] = used / boxes * np.where(near, widest, 1.0)
-            passed[:, v], held = self._classes(row, v)
+            passed[:, v], held = self._classes(row, v, line=line)
             chained[:, v] = np.where(side[v, :, IDLE] == 1, row, 1).prod(axis=1) * held
             share[:, v] = np.where(near, 1.0 / most, 1.0)
         plain = (coef != 0).any(axis=1) & (side[:, :, HALO] < 0)
@@ -152,20 +130,22 @@ class Boundaries:
         idle = np.stack([np.where(own == 1, row, 1).prod(axis=1) for own in side[:, :, IDLE]], axis=1).astype(float)
         return _Rows(shift.astype(np.int64), used, chained, linked, share, parted, idle, passed)
 
-    def _classes(self, row: Ints, v: int) -> tuple[Floats, Floats]:
+    def _classes(self, row: Ints, v: int, *, line: bool) -> tuple[Floats, Floats]:
         """Return by row the share of a data space's words that a level which keeps nothing asks for, at least.
 
         And how many instances that differ in what moves the data space hold one box, at most.
         """
         share, held = np.ones(len(row)), np.ones(len(row))
-        for coef in self.layer.coef[v]:
-            for n, factors in enumerate(row.tolist()):
-                moved = [d for d, factor in enumerate(factors) if coef[d] and factor > 1]
-                if len(moved) > 1:
-                    own = [(int(coef[d]), factors[d], int(self.layer.bounds[d]) // factors[d]) for d in moved]
-                    least, most = _told_apart(tuple(own))
-                    share[n] *= least
-                    held[n] *= most
+        bounds = self.layer.bounds.tolist()
+        for n, factors in enumerate(row.tolist()):
+            ranks = []
+            for coef in self.layer.coef[v].tolist():
+                dims = [d for d, c in enumerate(coef) if c and bounds[d] > 1]
+                unrolled = [d for d in dims if factors[d] > 1]
+                own = tuple(Moved(coef[d], factors[d], bounds[d] // factors[d]) for d in unrolled)
+                ranks.append(Rank(dims, unrolled, own))
+                held[n] *= classes_of(own).largest if len(own) > 1 else 1
+            share[n] = share_passed(ranks, factors, line=line)
         return share, held
 
     def group(self, ids: Ints) -> Unrollings:
