@@ -165,8 +165,7 @@ class Boundaries:
         """Return by unrolling how many instances ask for one box of a data space across some fan-outs, the last too."""
         product = np.ones(len(ids))
         for k in range(first, last + 1):
-            if len(self.rows[k].chained) > 1:
-                product *= self.rows[k].chained[ids[:, k], v]
+            product *= self.rows[k].chained[ids[:, k], v]
         return product
 
     def least_words(self, group: Unrollings, v: int, first: int, last: int) -> float:
@@ -176,8 +175,7 @@ class Boundaries:
         """
         share = np.ones(len(group.ids))
         for k in range(first, last + 1):
-            if len(self.rows[k].passed) > 1:
-                share *= self.rows[k].passed[group.ids[:, k], v]
+            share *= self.rows[k].passed[group.ids[:, k], v]
         return float(self.lattice.volume[v] * share.min())
 
     def price(self, group: Unrollings, child: int, kept: Bools, parents: Sequence[int], top: int) -> Floats:

@@ -1,8 +1,8 @@
 """What a level that keeps nothing passes on: how many instances ask for one box, and what share of all words is left.
 
 `docs/search.md` states the lemma: *groups of unrollings*, words that pass. Requests of all instances are divided by the
-mean of the classes of equal boxes. Without links that is instances over boxes; links may leave out small classes alone
-only where a step moves the boxes along a rank with two unrolled dimensions.
+mean of the classes of equal boxes. Without links that is instances over boxes. Links may leave more of large classes
+only where a step moves boxes to neighbours that differ in both unrolled dimensions of a rank.
 """
 
 import itertools
@@ -82,10 +82,10 @@ def _moves(own: tuple[Moved, ...], tile: Tile, apart: tuple[int, int]) -> bool:
     return False
 
 
-def _all_apart(own: tuple[Moved, ...]) -> Iterator[tuple[int, int]]:
-    """Yield how far apart any two instances are, up to the sign."""
+def _askew(own: tuple[Moved, ...]) -> Iterator[tuple[int, int]]:
+    """Yield how far apart two instances are that differ in both dimensions, up to the sign."""
     (_, m, _), (_, n, _) = own
-    yield from itertools.product(range(m), range(1 - n, n))
+    return ((i, j * sign) for i in range(1, m) for j in range(1, n) for sign in (1, -1))
 
 
 def _neighbours(factors: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -125,7 +125,7 @@ def share_passed(ranks: Sequence[Rank], factors: Sequence[int], *, line: bool) -
     least = 1.0
     for rank in several:
         classes = classes_of(rank.own)
-        tiles = [one for one in classes.share if any(_moves(rank.own, one, apart) for apart in _all_apart(rank.own))]
+        tiles = [one for one in classes.share if any(_moves(rank.own, one, apart) for apart in _askew(rank.own))]
         if tiles:
             least = min(least, worst / classes.least * min(classes.share[one] for one in tiles))
     return least
@@ -141,12 +141,7 @@ def _linked(ranks: Sequence[Rank], apart: tuple[int, ...]) -> float:
         if len(rank.unrolled) != 2:
             continue
         classes, pair = classes_of(rank.own), (between[0], between[1])
-        if not any(between):
-            share *= classes.least
-            continue
-        (a, *_), (b, *_) = rank.own
-        moved = [one for one in classes.share if _moves(rank.own, one, pair)]
-        still = [one for one in classes.share if a * one[0] * pair[0] + b * one[1] * pair[1] == 0]
+        moved = [one for one in classes.share if all(between) and _moves(rank.own, one, pair)]
         raised |= bool(moved)
-        share *= min((classes.share[one] for one in moved + still), default=1.0)
+        share *= min((classes.share[one] for one in moved), default=classes.least)
     return share if raised else 1.0
