@@ -41,14 +41,10 @@ def values_of(coef: Ints, seen: Ints, bounds: Ints) -> int:
     for d in range(coef.shape[0]):
         if abs(coef[d]) == step and seen[d] == bounds[d]:
             run = max(run, seen[d])
-    length, gained, skipped = 1, 0, False
+    length, gained = 1, 0
     for d in range(coef.shape[0]):
-        if coef[d] == 0:
-            continue
-        length += seen[d] - 1
-        if abs(coef[d]) == step and seen[d] == bounds[d] == run and not skipped:
-            skipped = True
-        else:
+        if coef[d] != 0:
+            length += seen[d] - 1
             gained = max(gained, (seen[d] - 1) * (min(abs(coef[d]) // step, run) - 1))
     return int(length + gained)
 

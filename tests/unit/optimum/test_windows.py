@@ -7,7 +7,7 @@ import numpy as np
 
 from jouleloop.optimum.arrays import AXIS, HALO, IDLE, PLACE, REACH, SIDE
 from jouleloop.optimum.bounds import windows
-from jouleloop.optimum.words import find_reach, offsets_of
+from jouleloop.optimum.words import find_reach, offsets_of, values_of
 
 Window = tuple[list[tuple[int, int, int]], np.ndarray, np.ndarray, np.ndarray]
 
@@ -155,3 +155,18 @@ def test_distances_of_instances() -> None:
         assert all(distance % reach[0]["quantum"] == 0 for distance in found)
         apart += len(found) > 1 and reach[0]["quantum"] > 1
     assert apart > 20
+
+
+def test_a_rank_takes_no_fewer_values_than_stated() -> None:
+    rng = random.Random(3)
+    exact = 0
+    for _ in range(2000):
+        dims = rng.randint(1, 3)
+        coef = np.array([rng.randint(1, 4) for _ in range(dims)], np.int64)
+        bounds = np.array([rng.randint(1, 9) for _ in range(dims)], np.int64)
+        seen = np.array([rng.choice((int(bound), rng.randint(1, int(bound)))) for bound in bounds], np.int64)
+        indices = [rng.sample(range(bound), own) for bound, own in zip(bounds.tolist(), seen.tolist(), strict=True)]
+        values = {int(coef @ np.array(one)) for one in itertools.product(*indices)}
+        assert values_of(coef, seen, bounds) <= len(values)
+        exact += dims == 2 and len(values) == values_of(coef, seen, bounds) > seen.sum() - 1
+    assert exact > 100
