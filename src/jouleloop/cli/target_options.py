@@ -83,6 +83,22 @@ def search_of(
     return SearchChoice(constraints, engine, told)
 
 
+@dataclass(frozen=True)
+class FusionChoice:
+    """What the options say of fused layers."""
+
+    level: str | None
+    recompute: bool
+    page: Path | None
+
+
+def fusion_of(
+    level: options.FusionLevel = None, *, recompute: options.Recompute = False, page: options.FusedPage = None
+) -> FusionChoice:
+    """Return what the options say."""
+    return FusionChoice(level, recompute, page)
+
+
 def read_outside(*, allowed: bool) -> None:
     """Let designs include files from outside their folder, here and in the processes that this one starts."""
     if allowed:

@@ -178,15 +178,6 @@ def test_chains_of_a_network_are_layers_that_run_equally_often_and_follow_each_o
     assert [(chain.names, count) for chain, count in chains_in(network)] == [(("a", "b"), 1)]
 
 
-def test_the_command_sums_what_the_chains_of_a_network_save() -> None:
-    shown = CliRunner().invoke(app, ["chain", "bert_base", "--network", "--arch", "eyeriss"])
-    assert shown.exit_code == 0
-    assert "scores …" in shown.stdout
-    assert "fusion saves" in shown.stdout
-    plain = CliRunner().invoke(app, ["chain", "bert_base", "--network", "--arch", "eyeriss", "--json"])
-    assert [one["count"] for one in json.loads(plain.stdout)] == [12, 12]
-
-
 @pytest.mark.parametrize(
     "answer",
     [
