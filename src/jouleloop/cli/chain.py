@@ -6,7 +6,7 @@ import typer
 
 from jouleloop.api.chains import chain_named, search_chain
 from jouleloop.cli import options
-from jouleloop.cli.target_options import FusionChoice, HardwareChoice, fusion_of, hardware_of
+from jouleloop.cli.target_options import FusionChoice, HardwareChoice, hardware_of
 from jouleloop.cli.watching import say_if_compiling, watched
 from jouleloop.files import write_text
 from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun
@@ -15,7 +15,7 @@ from jouleloop.terminal.console import print_json, print_text
 from jouleloop.terminal.splice import AsJson, spliced
 
 
-@spliced(hardware=hardware_of, fusion=fusion_of)
+@spliced(hardware=hardware_of, fusion=FusionChoice)
 def chain(
     names: Annotated[
         list[str],
@@ -36,9 +36,7 @@ def chain(
     designs = [hardware.load(arch, constraints, problem.shape) for problem in found.problems]
     say_if_compiling()
     with watched(None) as watch:
-        result = search_chain(
-            found, designs, level=fusion.level, watch=watch, seconds=seconds, recompute=fusion.recompute
-        )
+        result = search_chain(found, designs, fusion.level, watch, seconds, recompute=fusion.recompute)
     if fusion.page is not None:
         write_text(fusion.page, fused_page([(f"{result.chain} on {result.architecture}", result.as_json())]))
     if as_json:

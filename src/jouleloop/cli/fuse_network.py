@@ -36,7 +36,7 @@ def fused_sweeps(
         points = tuple(ChainPoint((), UNCHANGED, chain, count) for chain, count in chains_in(network))
         found.append(ChainSweep(network.name, network.source, points, fusion.level, fusion.recompute))
     if not any(sweep.points for sweep in found):
-        names = ", ".join(network.name for network in networks)
+        names = [network.name for network in networks]
         raise InputError(Fault("has no two layers that follow each other, equally often", "NETWORK", value=names))
     if how.options.budget is not None:
         raise InputError(Fault("bounds no search of chains", "--budget", None, how.options.budget, "--seconds"))

@@ -10,7 +10,7 @@ from jouleloop.cli import options
 from jouleloop.cli.fuse_network import fuse_networks, fused_sweeps
 from jouleloop.cli.own_folder import own_folder
 from jouleloop.cli.sweep import search_all
-from jouleloop.cli.target_options import FusionChoice, HardwareChoice, SearchChoice, fusion_of, hardware_of, search_of
+from jouleloop.cli.target_options import FusionChoice, HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.write_mappings import write_mappings
 from jouleloop.errors import Fault, InputError
 from jouleloop.study.store import ResultStore
@@ -18,7 +18,7 @@ from jouleloop.terminal.console import print_text
 from jouleloop.terminal.splice import spliced
 
 
-@spliced(hardware=hardware_of, how=search_of, fusion=fusion_of)
+@spliced(hardware=hardware_of, how=search_of, fusion=FusionChoice)
 def network(
     name: Annotated[
         str, typer.Argument(metavar="NETWORK", help="Network: a file in layers/networks/ by name, or any by its path.")
@@ -42,7 +42,7 @@ def network(
         raise InputError(Fault(fault, "NETWORK", value=name, allowed="a file in layers/networks/, or a network file"))
     jobs = jobs_of(networks, [hardware.load(one, how.constraints) for one in arch], how.engine, how.options)
     chains = fused_sweeps(networks, jobs, how, fusion) if fuse else []
-    if fusion != fusion_of() and not fuse:
+    if fusion != FusionChoice() and not fuse:
         raise InputError(Fault("--level, --recompute and --page are about fused layers", allowed="--fuse"))
     folder = own_folder(output, "network", name, networks, jobs, replace=replace)
     search_all(networks, jobs, folder, show=True)

@@ -48,12 +48,7 @@ def show_fused(
 ) -> None:
     """Print what the chains of a network take fused and apart, each as often as it runs, and what the network takes.
 
-    Parameters
-    ----------
-    rows
-        Those of the table ``networks`` for this network and architecture.
-    records
-        Every chain with its result, as `jouleloop.fusion.result.ChainResult.as_json`.
+    ``rows`` are those of its table; a record is a result as `jouleloop.fusion.result.ChainResult.as_json`.
     """
     from jouleloop.tables.networks import TOTAL  # noqa: PLC0415 - loads pandas
 

@@ -87,16 +87,9 @@ def search_of(
 class FusionChoice:
     """What the options say of fused layers."""
 
-    level: str | None
-    recompute: bool
-    page: Path | None
-
-
-def fusion_of(
-    level: options.FusionLevel = None, *, recompute: options.Recompute = False, page: options.FusedPage = None
-) -> FusionChoice:
-    """Return what the options say."""
-    return FusionChoice(level, recompute, page)
+    level: options.FusionLevel = None
+    recompute: options.Recompute = False
+    page: options.FusedPage = None
 
 
 def read_outside(*, allowed: bool) -> None:

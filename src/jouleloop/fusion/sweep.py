@@ -89,7 +89,6 @@ class ChainSweep:
     variable: str = ""
     expected: tuple[tuple[str, str], ...] = ()
     architectures: tuple[str, ...] = ()
-    description: str = ""
 
     def runs_on(self, architecture: str) -> bool:
         """Whether the sweep runs on an architecture of that name."""
@@ -119,7 +118,7 @@ def load_chain_sweep(path: Path) -> ChainSweep:
         raise error.at(path) from error
     growth = spec.variable, tuple(sorted(spec.expected.items()))
     where = tuple(spec.architectures)
-    return ChainSweep(name, str(path), points, spec.level, spec.recompute, *growth, where, spec.description)
+    return ChainSweep(name, str(path), points, spec.level, spec.recompute, *growth, where)
 
 
 def _points(spec: ChainSweepFile) -> tuple[ChainPoint, ...]:

@@ -142,7 +142,7 @@ def test_a_chain_tells_where_it_stands() -> None:
     found = chain_named([*PAIR, "matmul:M4xN32xK8"])
 
     hardware = [architecture_of("eyeriss", problem) for problem in found.problems]
-    result = search_chain(found, hardware, level=None, watch=watch, seconds=None)
+    result = search_chain(found, hardware, None, watch, None)
     assert result.optimal
     assert {subject for subject, _ in told} == {"chain"}
     left = [progress.parts_left for _, progress in told]
