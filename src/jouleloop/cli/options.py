@@ -132,7 +132,7 @@ FusionLevel = Annotated[
     typer.Option("--level", help="Level where shared tensors live; the outermost one on the chip without it."),
 ]
 Recompute = Annotated[
-    bool, typer.Option("--recompute", help="Overlaps of windows may be computed again, too, where that is cheaper.")
+    bool, typer.Option("--recompute", help="Compute overlaps of windows again where that is cheaper.")
 ]
 FusedPage = Annotated[
     Path | None, typer.Option("--page", help="Draw the fused loop nests into this HTML file.", dir_okay=False)
