@@ -67,7 +67,7 @@ def show_fused(
         # A limit of seconds may have left layers worse here than alone, or the other way round.
         apart_pj = point.count * min(record["energy_apart"], sum(alone[layer] for layer in point.chain.names))
         fused_pj = min(apart_pj, point.count * record["energy"])
-        others_pj, saved_pj = others_pj - apart_pj, saved_pj + apart_pj - fused_pj
+        others_pj, saved_pj = max(0.0, others_pj - apart_pj), saved_pj + apart_pj - fused_pj
         outside = record["outer_words"] / record["outer_words_apart"]
         shown.add_row(escape(label), f"{point.count:,}", *_both(apart_pj, fused_pj), f"{outside:.1%}")
     if total_pj is not None:
