@@ -93,7 +93,7 @@ class Workflow:
         self.config = self.study.config
         self._targets = targets_of(self.study)
         check_capacities(self.study, self._targets)
-        check_chains(self.study, self._targets)
+        check_chains(self.study.chain_sweeps, self.config.engine, self.config.objective, self._targets)
         self.architectures = list(self.config.architectures)
         self.statistics = self.config.statistics.model_dump()
         self.formats = self.config.outputs.figure_formats
@@ -409,6 +409,9 @@ class Workflow:
                 if sweep.runs_on(arch):
                     options[f"curves/{arch}-{sweep.name}"] = self.capacity_options(sweep.name, arch)
                     points[f"curves/{arch}-{sweep.name}"] = len(sweep.points)
+            for chains in filter(lambda one: one.runs_on(arch), self.study.chain_sweeps):
+                options[f"chains/{arch}-{chains.name}"] = self.chain_options(chains.name, arch)
+                points[f"chains/{arch}-{chains.name}"] = len(chains.points)
         start_run(LOGS, expected_chunks(options, points))
         for name, chunk in self._layers.items():
             write_layers(Path(f"{RESULTS}/chunks/{name}.txt"), chunk)

@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from jouleloop.files import read_json
+from jouleloop.study.progress import run_progress
 from paths import ROOT
 from waiting import LIMIT_S
 
@@ -317,6 +319,9 @@ def test_a_sweep_of_chains_is_run_tested_and_drawn(tmp_path: Path) -> None:
     page = (folder / "results/chains.html").read_text(encoding="utf-8")
     assert "<svg" in page
     assert "stays at Buffer" in page
+    logs = folder / "results/logs"
+    assert str(run_progress(logs, folder / "results/map")).startswith("8 of 8 points (100 %)")
+    assert read_json(logs / "progress/chains/two_levels-made.json")["searched"] == 8
     again = snakemake(folder)
     assert "Nothing to be done" in again.stdout + again.stderr
 

@@ -8,6 +8,7 @@ rule chain_sweep:
         lambda wildcards: ancient(PLAN.chain_sources[wildcards.chain]),
     output:
         multiext("results/chains/{chain}/{arch}", ".parquet", ".csv", ".json"),
+        note="results/map/chains/{arch}-{chain}.json",
     log:
         "results/logs/chain_sweep/{arch}-{chain}.log",
     benchmark:

@@ -1,5 +1,6 @@
 """Chains of layers by name: what the command ``chain`` is built on."""
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from jouleloop.api.hardware import Architecture
 from jouleloop.api.layers import SweepLike, sweeps_of
 from jouleloop.api.project import roots
 from jouleloop.api.run import ArchitectureLike, architecture_of
-from jouleloop.errors import Fault, InputError, gather, nearest
+from jouleloop.errors import InputError, gather, unknown
 from jouleloop.files import is_file
 from jouleloop.fusion.chain import Chain, chain_of, read_chain
 from jouleloop.fusion.hardware import Fusion
@@ -16,7 +17,6 @@ from jouleloop.fusion.search import ChainSearch
 from jouleloop.optimum.limit import Watch
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.sizes import parse_layer
-from jouleloop.workload.sweep import SweepPoint
 
 #: A chain: its name, the path of its file, or its layers in the order in which they run.
 ChainLike = str | Path | Chain | Sequence[str | Layer]
@@ -57,16 +57,16 @@ def chain(
     """
     found = chain_named(layers)
     hardware = [architecture_of(architecture, problem, constraints) for problem in found.problems]
-    return search_chain(found, hardware, level=level, watch=None, seconds=seconds, recompute=recompute)
+    return search_chain(found, hardware, level, None, seconds, recompute=recompute)
 
 
 def search_chain(
     found: Chain,
     hardware: Sequence[Architecture],
-    *,
     level: str | None,
     watch: Watch | None,
     seconds: float | None,
+    *,
     recompute: bool = False,
 ) -> ChainResult:
     """Return the least energy of a chain; ``hardware`` by layer, since constraints hang on the shape of a layer."""
@@ -77,26 +77,31 @@ def search_chain(
 def chains_in(network: SweepLike) -> list[tuple[Chain, int]]:
     """Return the chains of a network, and how often it runs each.
 
-    A chain is a run of layers, in the order of the file, that the network runs equally often and of which each can
-    read what the one before it writes. Layers that stand alone are in none.
+    A chain is a run of layers that the file states, or else of layers in its order that the network runs equally
+    often. Each can read what the one before it writes. Layers that stand alone are in none.
     """
     found: list[tuple[Chain, int]] = []
-    points = [point for sweep in sweeps_of(network) for point in sweep.points]
-    run: list[SweepPoint] = []
-    for point in [*points, None]:
-        if point is not None and (not run or (point.count == run[-1].count and _follows(run[-1], point))):
-            run.append(point)
-            continue
-        if len(run) > 1:
-            names = [one.layer.label for one in run]
-            found.append((chain_of("-".join(names), [one.layer for one in run], names), run[0].count))
-        run = [] if point is None else [point]
+    for sweep in sweeps_of(network):
+        named = {point.layer.label: point.layer for point in sweep.points}
+        stated = sweep.chains
+        if stated is None:
+            groups = itertools.groupby(sweep.points, lambda point: point.count)
+            stated = tuple((tuple(point.layer.label for point in points), count) for count, points in groups)
+        for names, count in stated:
+            runs = [[names[0]]]
+            for name in names[1:]:
+                if _follows(named[runs[-1][-1]], named[name]):
+                    runs[-1].append(name)
+                else:
+                    runs.append([name])
+            chained = [run for run in runs if len(run) > 1]
+            found += [(chain_of("-".join(run), [named[name] for name in run], run), count) for run in chained]
     return found
 
 
-def _follows(first: SweepPoint, second: SweepPoint) -> bool:
+def _follows(first: Layer, second: Layer) -> bool:
     try:
-        chain_of("pair", [first.layer, second.layer])
+        chain_of("pair", [first, second])
     except InputError:
         return False
     return True
@@ -116,9 +121,7 @@ def chain_named(layers: ChainLike) -> Chain:
         if "/" not in text and is_file(path):
             return read_chain(path)
     known = sorted({path.stem for root in roots() for path in (root / _FOLDER).glob("*.yaml")})
-    raise InputError(
-        Fault("unknown chain", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known))
-    )
+    raise InputError(unknown(text, known, "chain", source="layers"))
 
 
 def _layer(given: str | Layer, place: int) -> Layer:

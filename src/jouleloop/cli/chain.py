@@ -1,25 +1,21 @@
 """``jouleloop chain``: layers that run one after the other, fused where that takes less energy."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from jouleloop.api.chains import chain_named, chains_in, search_chain
+from jouleloop.api.chains import chain_named, search_chain
 from jouleloop.cli import options
-from jouleloop.cli.target_options import HardwareChoice, hardware_of
+from jouleloop.cli.target_options import FusionChoice, HardwareChoice, hardware_of
 from jouleloop.cli.watching import say_if_compiling, watched
-from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_text
 from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun
 from jouleloop.report.fused_page import fused_page
-from jouleloop.terminal.console import print_json, print_table, print_text
+from jouleloop.terminal.console import print_json, print_text
 from jouleloop.terminal.splice import AsJson, spliced
 
 
-@spliced(hardware=hardware_of)
+@spliced(hardware=hardware_of, fusion=FusionChoice)
 def chain(
     names: Annotated[
         list[str],
@@ -29,68 +25,26 @@ def chain(
     ],
     arch: options.Arch,
     hardware: HardwareChoice,
-    level: Annotated[
-        str | None,
-        typer.Option("--level", help="Level where shared tensors live; the outermost one on the chip without it."),
-    ] = None,
+    fusion: FusionChoice,
     constraints: options.ConstraintSet = None,
     seconds: options.Seconds = None,
     *,
-    recompute: Annotated[
-        bool, typer.Option("--recompute", help="Overlaps of windows may be computed again, too, where that is cheaper.")
-    ] = False,
-    page: Annotated[
-        Path | None, typer.Option("--page", help="Draw the fused loop nests into this HTML file.", dir_okay=False)
-    ] = None,
-    network: Annotated[
-        bool, typer.Option("--network", help="Find the chains of a network, and what each saves.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the least energy of layers that share tensors, fused or apart; exit code 1 where a layer has no mapping."""
-    given = names[0] if len(names) == 1 else names
-    chains = chains_in(given) if network else [(chain_named(given), 1)]
-    if not chains:
-        raise InputError(Fault("has no two layers that follow each other, equally often", "CHAIN", value=given))
+    found = chain_named(names[0] if len(names) == 1 else names)
+    designs = [hardware.load(arch, constraints, problem.shape) for problem in found.problems]
     say_if_compiling()
-    results = []
-    with watched(seconds) as watch:
-        for found, _ in chains:
-            designs = [hardware.load(arch, constraints, problem.shape) for problem in found.problems]
-            results.append(search_chain(found, designs, level=level, watch=watch, seconds=seconds, recompute=recompute))
-    counts = [count for _, count in chains]
-    if page is not None:
-        drawn = [(f"{one.chain} on {one.architecture}", one.as_json()) for one in results]
-        write_text(page, fused_page(drawn))
+    with watched(None) as watch:
+        result = search_chain(found, designs, fusion.level, watch, seconds, recompute=fusion.recompute)
+    if fusion.page is not None:
+        write_text(fusion.page, fused_page([(f"{result.chain} on {result.architecture}", result.as_json())]))
     if as_json:
-        plain = [one.as_json() | {"count": count} for one, count in zip(results, counts, strict=True)]
-        print_json(plain if network else plain[0])
-    elif network:
-        _show_network(results, counts)
+        print_json(result.as_json())
     else:
-        _show(results[0])
-    if not all(one.ok for one in results):
+        _show(result)
+    if not result.ok:
         raise typer.Exit(1)
-
-
-def _show_network(results: list[ChainResult], counts: list[int]) -> None:
-    """Print a line a chain, and what all save."""
-    table = Table(title="Chains of the network", title_justify="left")
-    table.add_column("layers")
-    for heading in ("runs", "groups", "fused [µJ]", "of apart", "outside"):
-        table.add_column(escape(heading), justify="right")
-    table.add_column("proven")
-    for result, count in zip(results, counts, strict=True):
-        if result.ok:
-            shares = result.energy_pj / result.apart_pj, result.outer_words / result.apart_outer_words
-            cells = f"{len(result.groups)}", f"{result.energy_pj / 1e6:,.4g}", *(f"{share:.1%}" for share in shares)
-        else:
-            cells = (result.reason, "", "", "")
-        ends = f"{result.layers[0]} … {result.layers[-1]}"
-        table.add_row(escape(ends), f"{count}", *cells, "yes" if result.optimal else "no")
-    print_table(table)
-    saved = sum(count * (one.apart_pj - one.energy_pj) for one, count in zip(results, counts, strict=True))
-    print_text(f"fusion saves {saved / 1e6:,.4g} µJ of the network")
 
 
 def _show(result: ChainResult) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from jouleloop.api.onnx_chains import graph_chains
 from jouleloop.api.project import own_root
 from jouleloop.config.load import NETWORKS
 from jouleloop.errors import Fault, InputError, raise_all
@@ -80,7 +81,7 @@ def import_onnx(
     if missing := Counter(node.op for node in skipped if node.uncounted):
         left_out = ", ".join(f"{count} {op}" for op, count in sorted(missing.items()))
         description += f" Without the multiply-accumulates of {left_out}{_share(skipped, distinct)}."
-    document = network_document(distinct, path.stem, description=description)
+    document = network_document(distinct, path.stem, description=description, chains=graph_chains(graph, layers))
     runs = sum(count for _, count in distinct)
     _write(path, document, runs, network_macs(document), skipped, as_json=as_json)
 
@@ -104,11 +105,12 @@ def _write(
     """Write the network of so many layers, and say so."""
     write_network(path, document)
     if as_json:
-        print_json(_report(path, document, runs, macs, skipped))
+        counts = {"distinct_layers": len(document["layers"]), "layers": runs, "macs": macs}
+        left_out = [asdict(node) for node in skipped]
+        print_json({"output": str(path), **counts, "network": document, "skipped": left_out})
         return
     text = f"{len(document['layers'])} distinct layers of {runs}, {macs:,} multiply-accumulates"
-    print_text(text)
-    print_text(f"written to {path}")
+    print_text(f"{text}\nwritten to {path}")
 
 
 def _share(skipped: list[SkippedNode], distinct: list[tuple[ImportedLayer, int]]) -> str:
@@ -119,11 +121,6 @@ def _share(skipped: list[SkippedNode], distinct: list[tuple[ImportedLayer, int]]
     unknown = sum(macs is None for macs in left_out)
     share = f", {known / (known + counted):.1%} of all" if known else ""
     return share + (f", those of {unknown} unknown" if unknown else "")
-
-
-def _report(path: Path, document: dict[str, Any], runs: int, macs: int, skipped: list[SkippedNode]) -> dict[str, Any]:
-    counts = {"distinct_layers": len(document["layers"]), "layers": runs, "macs": macs}
-    return {"output": str(path), **counts, "network": document, "skipped": [asdict(node) for node in skipped]}
 
 
 def _shapes(options: Iterable[str]) -> dict[str, tuple[int, ...]]:

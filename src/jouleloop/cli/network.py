@@ -7,9 +7,10 @@ import typer
 from jouleloop.api.layers import sweeps_of
 from jouleloop.api.run import jobs_of
 from jouleloop.cli import options
+from jouleloop.cli.fuse_network import fuse_networks, fused_sweeps
 from jouleloop.cli.own_folder import own_folder
 from jouleloop.cli.sweep import search_all
-from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
+from jouleloop.cli.target_options import FusionChoice, HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.write_mappings import write_mappings
 from jouleloop.errors import Fault, InputError
 from jouleloop.study.store import ResultStore
@@ -17,7 +18,7 @@ from jouleloop.terminal.console import print_text
 from jouleloop.terminal.splice import spliced
 
 
-@spliced(hardware=hardware_of, how=search_of)
+@spliced(hardware=hardware_of, how=search_of, fusion=FusionChoice)
 def network(
     name: Annotated[
         str, typer.Argument(metavar="NETWORK", help="Network: a file in layers/networks/ by name, or any by its path.")
@@ -25,8 +26,12 @@ def network(
     arch: options.Archs,
     hardware: HardwareChoice,
     how: SearchChoice,
+    fusion: FusionChoice,
     output: options.Output = None,
     *,
+    fuse: Annotated[
+        bool, typer.Option("--fuse", help="Search the network's chains, too, fused where that takes less energy.")
+    ] = False,
     replace: options.Replace = False,
     mappings: options.WriteMappings = None,
 ) -> None:
@@ -36,6 +41,9 @@ def network(
         fault = "is a sweep, no network: jouleloop sweep searches it"
         raise InputError(Fault(fault, "NETWORK", value=name, allowed="a file in layers/networks/, or a network file"))
     jobs = jobs_of(networks, [hardware.load(one, how.constraints) for one in arch], how.engine, how.options)
+    chains = fused_sweeps(networks, jobs, how, fusion) if fuse else []
+    if fusion != FusionChoice() and not fuse:
+        raise InputError(Fault("--level, --recompute and --page are about fused layers", allowed="--fuse"))
     folder = own_folder(output, "network", name, networks, jobs, replace=replace)
     search_all(networks, jobs, folder, show=True)
     if mappings is not None:
@@ -53,5 +61,7 @@ def network(
             more += f"; at most {row['saved_bound']:.2%}, {row['proven']} of {row['layers']} are proven"
         print_text(f"imperfect factors save {row['saved_total']:.2%} of the energy of {of}{more}\n")
     table, _ = read_table(folder / f"{NETWORKS.file}.parquet", NETWORKS)
+    if fuse:
+        fuse_networks(chains, jobs, table, folder, fusion.page)
     if not table[~table["layer"].isin(SUMS)]["status"].eq("ok").all():
         raise typer.Exit(1)

@@ -132,3 +132,13 @@ WriteFigure = Annotated[
 Verbose = Annotated[
     bool, typer.Option("--verbose", help="Print words by level, energies per action and how the search went, too.")
 ]
+FusionLevel = Annotated[
+    str | None,
+    typer.Option("--level", help="Level where shared tensors live; the outermost one on the chip without it."),
+]
+Recompute = Annotated[
+    bool, typer.Option("--recompute", help="Compute overlaps of windows again where that is cheaper.")
+]
+FusedPage = Annotated[
+    Path | None, typer.Option("--page", help="Draw the fused loop nests into this HTML file.", dir_okay=False)
+]

@@ -1,10 +1,12 @@
 """A network on the console: what every layer costs, and the sum of all."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 from rich.table import Table
 
+from jouleloop.fusion.sweep import ChainPoint
 from jouleloop.terminal.console import print_table, print_text
 
 if TYPE_CHECKING:
@@ -39,6 +41,47 @@ def show_networks(table: "pd.DataFrame", *, words: bool = False) -> None:
     for network_name, rows in table.groupby("network", sort=False):
         if rows["architecture"].nunique() > 1:
             _compare(str(network_name), rows, words=words)
+
+
+def show_fused(
+    title: str, rows: "pd.DataFrame", records: Sequence[tuple[ChainPoint, Mapping[str, Any]]], *, words: bool
+) -> None:
+    """Print what the chains of a network take fused and apart, each as often as it runs, and what the network takes.
+
+    ``rows`` are those of its table; a record is a result as `jouleloop.fusion.result.ChainResult.as_json`.
+    """
+    from jouleloop.tables.networks import TOTAL  # noqa: PLC0415 - loads pandas
+
+    shown = Table(title=title, title_justify="left")
+    shown.add_column("chain")
+    unit = "million words" if words else "µJ"
+    for heading in ("runs", f"apart [{unit}]", f"fused [{unit}]", "ratio", "outside"):
+        shown.add_column(escape(heading), justify="right")
+    alone = {row["layer"]: float(row["total_pj"]) for _, row in rows.iterrows() if row["status"] == "ok"}
+    total_pj, others_pj, saved_pj = alone.get(TOTAL), alone.get(TOTAL, 0.0), 0.0
+    for point, record in records:
+        label = f"{point.chain.names[0]} … {point.chain.names[-1]}"
+        if not record.get("groups"):
+            shown.add_row(escape(label), f"{point.count:,}", "no mapping")
+            continue
+        # A limit of seconds may have left layers worse here than alone, or the other way round.
+        apart_pj = point.count * min(record["energy_apart"], sum(alone[layer] for layer in point.chain.names))
+        fused_pj = min(apart_pj, point.count * record["energy"])
+        others_pj, saved_pj = max(0.0, others_pj - apart_pj), saved_pj + apart_pj - fused_pj
+        outside = record["outer_words"] / record["outer_words_apart"]
+        shown.add_row(escape(label), f"{point.count:,}", *_both(apart_pj, fused_pj), f"{outside:.1%}")
+    if total_pj is not None:
+        shown.add_section()
+        shown.add_row("(layers in no chain)", "", *_both(others_pj, others_pj), "")
+        shown.add_row(TOTAL, "", *_both(total_pj, total_pj - saved_pj), "")
+    print_table(shown)
+    whole = "" if total_pj is None else f", {saved_pj / total_pj:.2%} of the network"
+    proven = sum(record.get("optimal", False) for _, record in records)
+    print_text(f"fusion saves {saved_pj / 1e6:,.4g} {unit}{whole}; {proven} of {len(records)} chains are proven\n")
+
+
+def _both(apart_pj: float, fused_pj: float) -> tuple[str, str, str]:
+    return f"{apart_pj / 1e6:,.3f}", f"{fused_pj / 1e6:,.3f}", f"{fused_pj / apart_pj:.1%}" if apart_pj else ""
 
 
 def _compare(network: str, rows: "pd.DataFrame", *, words: bool) -> None:

@@ -17,12 +17,12 @@ from jouleloop.cli import options
 from jouleloop.cli.own_folder import own_folder
 from jouleloop.cli.show_network import show_networks
 from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
-from jouleloop.cli.watching import say_if_compiling
+from jouleloop.cli.watching import say_if_compiling, told_as_stored
 from jouleloop.cli.write_mappings import write_mappings
 from jouleloop.files import remove_left_over
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.optimum.limit import Progress as SearchProgress
-from jouleloop.signals import asked_by_signals, exit_code
+from jouleloop.signals import asked_by_signals
 from jouleloop.study.compute import Job
 from jouleloop.study.progress import UNTOLD, search_line
 from jouleloop.study.runlog import log_to
@@ -30,7 +30,7 @@ from jouleloop.study.store import ResultStore
 from jouleloop.study.summary import Searches, summary_text, write_summary
 from jouleloop.study.variants import distinct_points, run_points
 from jouleloop.tables.collect import summary_of, write_energy_tables
-from jouleloop.terminal.console import print_note, stderr, stdout
+from jouleloop.terminal.console import stderr, stdout
 from jouleloop.terminal.splice import spliced
 from jouleloop.units import WORDS, unit_of
 from jouleloop.workload.sweep import Sweep
@@ -75,12 +75,8 @@ def search_all(
     started = time.monotonic()
     say_if_compiling()
     with log_to(log):
-        try:
+        with told_as_stored():
             searches = _search(sweeps, jobs, store)
-        except KeyboardInterrupt as error:
-            left = f"{str(error) or 'interrupted'}\nwhat was found before is stored: the same command goes on with it"
-            print_note(left)
-            raise typer.Exit(exit_code()) from error
         table, timings = write_energy_tables(jobs, sweeps, store, output)
     words = unit_of(table["estimator"]) == WORDS
     for points in sweeps:

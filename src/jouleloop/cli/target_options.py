@@ -96,6 +96,15 @@ def search_of(
     return SearchChoice(constraints, engine, told)
 
 
+@dataclass(frozen=True)
+class FusionChoice:
+    """What the options say of fused layers."""
+
+    level: options.FusionLevel = None
+    recompute: options.Recompute = False
+    page: options.FusedPage = None
+
+
 def read_outside(*, allowed: bool) -> None:
     """Let designs include files from outside their folder, here and in the processes that this one starts."""
     if allowed:

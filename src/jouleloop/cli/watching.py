@@ -3,11 +3,13 @@
 import contextlib
 from collections.abc import Iterator
 
+import typer
+
 from jouleloop.jit import cache_folder
 from jouleloop.optimum.limit import Limit, Watch
-from jouleloop.signals import asked_by_signals
+from jouleloop.signals import asked_by_signals, exit_code
 from jouleloop.study.progress import UNTOLD, search_line
-from jouleloop.terminal.console import stderr
+from jouleloop.terminal.console import print_note, stderr
 
 
 @contextlib.contextmanager
@@ -22,6 +24,17 @@ def watched(seconds: float | None, *, profile: bool = False) -> Iterator[Watch]:
         watch = Watch(Limit(seconds), tell, profile=profile)
         stack.enter_context(asked_by_signals(watch.stop))
         yield watch
+
+
+@contextlib.contextmanager
+def told_as_stored() -> Iterator[None]:
+    """End the command where somebody stops a search inside, and say that the same command goes on from there."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        left = f"{str(error) or 'interrupted'}\nwhat was found before is stored: the same command goes on with it"
+        print_note(left)
+        raise typer.Exit(exit_code()) from error
 
 
 def say_if_compiling() -> None:

@@ -8,18 +8,18 @@ space that docs/fusion.md defines. Ways are taken by their lower bound; where th
 import heapq
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from jouleloop.engines.native import NativeEngine
-from jouleloop.engines.protocol import SearchOptions, Target
+from jouleloop.engines.protocol import Target
 from jouleloop.fusion.chain import Chain
 from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.plan import Group, Part, parts_of, waiting_words
 from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun, PartRun
 from jouleloop.fusion.ways import ROUNDING, Bounds, Way, choices
-from jouleloop.optimum.limit import Watch
+from jouleloop.optimum.limit import Limit, Progress, Watch
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
@@ -35,7 +35,7 @@ class ChainSearch:
     seconds
         After so many seconds no further part is searched; the bound then covers what is left.
     watch
-        Told how the search of a part goes, and may stop it.
+        Told where the chain stands after every search and on the way, and may stop it; without a limit of its own.
     recompute
         Whether overlaps of windows may be computed again instead of waiting on the chip.
     """
@@ -47,6 +47,8 @@ class ChainSearch:
     recompute: bool = False
     started: float = field(default_factory=time.monotonic)
     searches: int = 0
+    standing: Progress | None = None
+    """Where the search of the chain stands; None while layers are searched alone."""
     _found: dict[object, list[tuple[int, SearchResult]]] = field(default_factory=dict)
 
     @cached_property
@@ -67,10 +69,17 @@ class ChainSearch:
         singles = [run for run in apart if run is not None]
         best: list[tuple[float, tuple[GroupRun, ...]]] = [(0.0, ())]
         lower = [0.0]
+        left = total = count * (count - 1) // 2
+        operations = sum(
+            f.target.costs.compute_pj * p.macs for f, p in zip(self.fusions, self.chain.problems, strict=True)
+        )
         for end in range(count):
             energy, groups = best[end][0] + singles[end].energy_pj, (*best[end][1], singles[end])
             least = lower[end] + singles[end].lower_bound_pj
             for start in range(end - 1, -1, -1):
+                known = energy + sum(single.energy_pj for single in singles[end + 1 :])
+                self.standing = Progress(self._seconds, known, operations, unit, left, total, self.searches)
+                left -= 1
                 group = Group(self.chain, start, end)
                 run, bound = self.fused(group, energy - best[start][0])
                 least = min(least, lower[start] + bound)
@@ -84,7 +93,7 @@ class ChainSearch:
             apart=tuple(singles),
             lower_bound_pj=lower[-1],
             searches=self.searches,
-            seconds=time.monotonic() - self.started,
+            seconds=self._seconds,
         )
 
     def alone(self, place: int) -> GroupRun | None:
@@ -215,11 +224,26 @@ class ChainSearch:
     def _search(self, problem: Problem, target: Target) -> SearchResult:
         self.searches += 1
         engine = NativeEngine()
-        engine.watch = self.watch
-        return engine.search(problem, target, SearchOptions(seconds=self._left()))
+        engine.watch = Watch(Limit(self._left()), lambda _, where: self._tell(where), within=self.watch)
+        found = engine.search(problem, target)
+        self._tell()
+        return found
+
+    def _tell(self, where: Callable[[], Progress] | None = None) -> None:
+        """Tell where the chain stands; while layers are searched alone, where such a search does."""
+        watch, standing = self.watch, self.standing
+        if standing is not None:
+            where = lambda: replace(standing, seconds=self._seconds)  # noqa: E731
+        if watch is not None and watch.tell is not None and where is not None:
+            watch.subject, watch.started = self.chain.name, self.started
+            watch.tell(watch, where)
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self.started
 
     def _left(self) -> float | None:
-        return None if self.seconds is None else max(0.0, self.seconds - (time.monotonic() - self.started))
+        return None if self.seconds is None else max(0.0, self.seconds - self._seconds)
 
     def _late(self) -> bool:
         return self._left() == 0.0 or (self.watch is not None and bool(self.watch.asked()))

@@ -73,6 +73,8 @@ class ChainPoint:
     sizes: tuple[tuple[str, int], ...]
     variant: Variant
     chain: Chain
+    count: int = 1
+    """How often a network runs it."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +84,11 @@ class ChainSweep:
     name: str
     source: str
     points: tuple[ChainPoint, ...]
-    variable: str
-    expected: tuple[tuple[str, str], ...]
     level: str | None
     recompute: bool
-    architectures: tuple[str, ...]
-    description: str
+    variable: str = ""
+    expected: tuple[tuple[str, str], ...] = ()
+    architectures: tuple[str, ...] = ()
 
     def runs_on(self, architecture: str) -> bool:
         """Whether the sweep runs on an architecture of that name."""
@@ -115,11 +116,9 @@ def load_chain_sweep(path: Path) -> ChainSweep:
         points = _points(spec)
     except InputError as error:
         raise error.at(path) from error
-    expected = tuple(sorted(spec.expected.items()))
-    architectures = tuple(spec.architectures)
-    return ChainSweep(
-        name, str(path), points, spec.variable, expected, spec.level, spec.recompute, architectures, spec.description
-    )
+    growth = spec.variable, tuple(sorted(spec.expected.items()))
+    where = tuple(spec.architectures)
+    return ChainSweep(name, str(path), points, spec.level, spec.recompute, *growth, where)
 
 
 def _points(spec: ChainSweepFile) -> tuple[ChainPoint, ...]:

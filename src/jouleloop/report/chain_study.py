@@ -1,5 +1,6 @@
 """What the workflow makes of sweeps of chains: a table an architecture, and tests, figures and a page of all."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -8,6 +9,7 @@ from jouleloop.columns import read_table, write_table
 from jouleloop.config.load import Study
 from jouleloop.files import read_sealed_json, write_sealed_json, write_text
 from jouleloop.fusion.sweep import ChainSweep
+from jouleloop.optimum.limit import Tell, Watch
 from jouleloop.report.figures_chains import chains_figure
 from jouleloop.report.fused_page import fused_page
 from jouleloop.report.style import save_figure
@@ -21,25 +23,23 @@ from jouleloop.tables.layouts import CHAIN_GROWTH, CHAINS
 from jouleloop.units import energies_in
 
 
-def write_chains(job: Job, sweep: ChainSweep, store: Path, stem: Path) -> None:
+def write_chains(
+    job: Job, sweep: ChainSweep, store: Path, stem: Path, tell: Tell, progress: Callable[[int, int], None]
+) -> None:
     """Write the table of a sweep on an architecture, and beside it the results that the page draws, as JSON."""
-    records = list(chain_records(job, sweep, ResultStore(store)))
+    records = list(chain_records(job, sweep, ResultStore(store), Watch(tell=tell), progress))
     made = provenance({job.target.name: job}, [sweep])
     with energies_in(job.target.costs.unit):
         write_table(stem, chain_rows(sweep, job.target.name, records), CHAINS, made)
     # The page draws the chains at both ends of the range.
     values = [dict(point.sizes)[sweep.variable] for point in sweep.points]
-    ends = {min(values), max(values)}
+    ends, head = {min(values), max(values)}, f"{sweep.name} on {job.target.name}"
     drawn = [
-        [f"{sweep.name} on {job.target.name}: {', '.join([point.chain.name, *map(_stated, point.variant)])}", record]
+        [f"{head}: {', '.join([point.chain.name, *(f'{key} = {value}' for key, value in point.variant)])}", record]
         for point, record in records
         if dict(point.sizes)[sweep.variable] in ends
     ]
     write_sealed_json(stem.with_name(f"{stem.name}.json"), {"chains": drawn})
-
-
-def _stated(entry: tuple[str, object]) -> str:
-    return f"{entry[0]} = {entry[1]}"
 
 
 def write_chain_report(study: Study, results: Path) -> None:

@@ -16,7 +16,6 @@ def fused_page(
     chains: Sequence[tuple[str, Record]],
     growth: pd.DataFrame | None = None,
     pictures: Sequence[str] = (),
-    heading: str = "Fused chains",
 ) -> str:
     """Return the page.
 
@@ -34,7 +33,6 @@ def fused_page(
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     return environment.get_template("fused.html.j2").render(
-        heading=heading,
         chains=[(title, chain) for title, chain in chains if chain.get("groups")][:MOST_NESTS],
         left_out=max(0, len(chains) - MOST_NESTS),
         growth=[] if growth is None else growth.astype(object).where(growth.notna(), None).to_dict("records"),

@@ -1,17 +1,17 @@
 """Sweeps of chains in a study: what is searched goes to the store, point by point."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from jouleloop.config.load import Study
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all
 from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.fusion.sweep import ChainPoint, ChainSweep
+from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.signals import end_if_told
-from jouleloop.study.compute import Job
+from jouleloop.study.compute import Job, SearchInterrupted
 from jouleloop.study.keys import code_digest, digest
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetSet
@@ -23,20 +23,21 @@ SEARCH = "jouleloop.fusion.search"
 Record = dict[str, Any]
 
 
-def check_chains(study: Study, targets: Mapping[str, TargetSet]) -> None:
-    """Raise `InputError` where a sweep of chains cannot be run on an architecture, with the faults of all."""
+def check_chains(
+    sweeps: Sequence[ChainSweep], engine: str, objective: Sequence[str], targets: Mapping[str, TargetSet]
+) -> None:
+    """Raise `InputError` where sweeps of chains cannot be run on an architecture, with the faults of all."""
     faults: list[Fault] = []
-    if study.chain_sweeps and study.config.engine != "native":
-        text = "proves no chain: sweeps of chains need the native engine"
-        faults.append(Fault(text, "config", "engine", study.config.engine, "native"))
-    if study.chain_sweeps and list(study.config.objective) != ["energy"]:
-        text = "sweeps of chains minimise energy"
-        faults.append(Fault(text, "config", "objective", ", ".join(study.config.objective), "energy"))
-    for sweep in study.chain_sweeps:
+    if sweeps and engine != "native":
+        faults.append(Fault("proves no chain: chains need the native engine", "config", "engine", engine, "native"))
+    if sweeps and list(objective) != ["energy"]:
+        faults.append(Fault("chains minimise energy", "config", "objective", ", ".join(objective), "energy"))
+    for sweep in sweeps:
+        shapes = dict.fromkeys(problem.shape for point in sweep.points for problem in point.chain.problems)
         for name in filter(sweep.runs_on, targets):
             try:
-                for problem in sweep.points[0].chain.problems:
-                    Fusion.at(targets[name].for_shape(problem.shape), sweep.level)
+                for shape in shapes:
+                    Fusion.at(targets[name].for_shape(shape), sweep.level)
             except JouleloopError as error:
                 faults += [
                     replace(one, source=sweep.source, message=f"on {name}: {one.message}") for one in error.faults
@@ -44,11 +45,24 @@ def check_chains(study: Study, targets: Mapping[str, TargetSet]) -> None:
     raise_all(faults)
 
 
-def chain_records(job: Job, sweep: ChainSweep, store: ResultStore) -> Iterator[tuple[ChainPoint, Record]]:
+def chain_records(
+    job: Job,
+    sweep: ChainSweep,
+    store: ResultStore,
+    watch: Watch | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[tuple[ChainPoint, Record]]:
     """Yield every point with the result of its chain, as `ChainResult.as_json`, or with the reason why it has none.
 
     What is stored is not searched. Every search is stored before the next one begins. One that a limit of seconds
     stopped is kept apart, until the limit is raised.
+
+    Raises `SearchInterrupted` where somebody stopped a search through ``watch``; what was searched before is stored.
+
+    Parameters
+    ----------
+    progress
+        Called with the numbers of chains found in the store and searched since the last call.
     """
     store.check_writable()
     seconds = job.options.seconds
@@ -60,14 +74,20 @@ def chain_records(job: Job, sweep: ChainSweep, store: ResultStore) -> Iterator[t
     written = []
     for point, key, fusions in made:
         if isinstance(fusions, dict) or key in known:
+            if progress is not None:
+                progress(1, 0)
             yield point, fusions if isinstance(fusions, dict) else known[key]
             continue
-        record = ChainSearch(point.chain, fusions, seconds, recompute=sweep.recompute).run().as_json()
+        record = ChainSearch(point.chain, fusions, seconds, watch, sweep.recompute).run().as_json()
         end_if_told()
+        if watch is not None and watch.asked() == INTERRUPT:
+            raise SearchInterrupted(f"interrupted; {point.chain.name} is not stored")
         kept = store.stopped(seconds) if seconds is not None and record["stopped"] else store
         path = kept.write({key: record})
         written += [path] if path is not None and kept is store else []
         LOG.info("%s: %s searched", job.target.name, point.chain.name)
+        if progress is not None:
+            progress(0, 1)
         yield point, record
     store.merge(written)
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,22 +22,27 @@ _LONGEST_NAME = 60
 
 
 def network_document(
-    layers: Iterable[tuple[ImportedLayer, int]], name: str, *, description: str = ""
+    layers: Iterable[tuple[ImportedLayer, int]],
+    name: str,
+    *,
+    description: str = "",
+    chains: Iterable[Sequence[ImportedLayer]] | None = None,
 ) -> dict[str, Any]:
     """Return a network file's content.
 
     Raises `InputError` where there is no layer, or a layer's sizes are none that the model can take.
 
     ``layers`` are distinct, each with how often the network runs it. ``name`` is what the file will be called; it is
-    written into it only where it is no valid name by itself.
+    written into it only where it is no valid name by itself. ``chains`` are layers that run one after the other.
     """
     document: dict[str, Any] = {} if re.match(NAME_PATTERN, name) else {"name": _safe(name, "network")}
     document["description"] = description
     entries: list[dict[str, Any]] = []
     used: set[str] = set()
+    labels: dict[Any, str] = {}
     faults: list[Fault] = []
     for layer, count in layers:
-        label = _unused(_safe(layer.node, layer.kind), used)
+        labels[layer.key] = label = _unused(_safe(layer.node, layer.kind), used)
         entry: dict[str, Any] = {"name": label, "kind": layer.kind}
         entries.append(entry | ({"count": count} if count > 1 else {}) | {"sizes": layer.sizes})
         try:
@@ -45,6 +51,9 @@ def network_document(
             faults += [Fault(f.message, f.source, f"{layer.node}, {f.field}", f.value, f.allowed) for f in error.faults]
     raise_all(faults)
     document["layers"] = entries
+    if chains is not None:
+        runs = Counter(tuple(labels[layer.key] for layer in chain) for chain in chains)
+        document["chains"] = [{"layers": list(names), "count": count} for names, count in runs.items()]
     validate(NetworkFile, document, name)
     return document
 

@@ -58,9 +58,12 @@ def attention_layers(graph: OnnxGraph, node: OnnxNode) -> list[ImportedLayer]:
         shown = [list(query), list(key), list(value)]
         raise InputError(Fault("queries, keys and values do not fit each other", value=shown))
     together = heads // kept * tokens
+    # Scores stay inside, unless they are an output, too.
+    scores = "" if any(node.outputs[3:]) else f"{node.outputs[0]} scores"
+    inside, last = ("", scores), (scores, node.outputs[0])
     return [
-        matmul_layer(f"{node.name}_scores", batch * kept, context, together, width),
-        matmul_layer(f"{node.name}_weighted_values", batch * kept, value[3], together, context),
+        matmul_layer(f"{node.name}_scores", batch * kept, context, together, width, inside),
+        matmul_layer(f"{node.name}_weighted_values", batch * kept, value[3], together, context, last),
     ]
 
 

@@ -185,7 +185,7 @@ def _convolution(graph: OnnxGraph, node: OnnxNode) -> list[ImportedLayer]:
             names = ("padding_width", "padding_height", "padding_depth")
             sizes |= _by_axis("padding", names, [before for before, _ in pads])
     sizes |= ({"groups": groups} if groups > 1 else {}) | ({"N": data[0]} if data[0] > 1 else {})
-    return [ImportedLayer(node.name, "conv3d" if axes == 3 else "conv", sizes)]
+    return [ImportedLayer(node.name, "conv3d" if axes == 3 else "conv", sizes, 1, node.inputs[0], node.outputs[0])]
 
 
 def _steps(strides: list[int], dilations: list[int]) -> dict[str, int]:
@@ -275,16 +275,19 @@ def _product(graph: OnnxGraph, node: OnnxNode) -> list[ImportedLayer]:
     if first[-1] != second[-2]:
         raise InputError(Fault("inner extents differ", value=[list(first), list(second)]))
     names = [node.inputs[position] for position in positions]
+    tensors = ("" if node.attributes.get("transA", 0) else names[0], node.outputs[0])
     if names[0] in graph.constants and names[1] not in graph.constants:
-        first, second = _transposed(second), _transposed(first)
+        first, second, tensors = _transposed(second), _transposed(first), ("", "")
     rows, inner, columns = first[-2], first[-1], second[-1]
     stack = _broadcast(first[:-2], second[:-2])
     different = math.prod(second[:-2])
+    if different not in (1, math.prod(stack)):
+        tensors = ("", "")  # what heads stand for differs between its factors
     batch = rows * math.prod(stack) // different
     if not {names[0], names[1]} & graph.constants:
-        return [matmul_layer(node.name, different, columns, batch, inner)]
+        return [matmul_layer(node.name, different, columns, batch, inner, tensors)]
     sizes = {"C": inner, "M": columns} | ({"N": batch} if batch > 1 else {})
-    return [ImportedLayer(node.name, "fc", sizes, different)]
+    return [ImportedLayer(node.name, "fc", sizes, different, *tensors)]
 
 
 def _transposed(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -303,7 +306,6 @@ def multiplicities(layers: list[ImportedLayer]) -> list[tuple[ImportedLayer, int
     """Return every distinct layer once, under the name of its first node, with how often the network runs it."""
     found: dict[Any, tuple[ImportedLayer, int]] = {}
     for layer in layers:
-        key = (layer.kind, tuple(sorted(layer.sizes.items())))
-        first, count = found.get(key, (layer, 0))
-        found[key] = (first, count + layer.count)
+        first, count = found.get(layer.key, (layer, 0))
+        found[layer.key] = (first, count + layer.count)
     return list(found.values())

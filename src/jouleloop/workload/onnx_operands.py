@@ -14,6 +14,14 @@ class ImportedLayer:
     kind: str
     sizes: dict[str, int] = field(hash=False)
     count: int = 1
+    reads: str = ""
+    writes: str = ""
+    """The tensors of its inputs and outputs, where channels are along one axis as a convolution or product has them."""
+
+    @property
+    def key(self) -> tuple[str, tuple[tuple[str, int], ...]]:
+        """What equal layers have in common."""
+        return self.kind, tuple(sorted(self.sizes.items()))
 
 
 def operand_shape(graph: OnnxGraph, name: str) -> tuple[int, ...]:
@@ -27,7 +35,9 @@ def operand_shape(graph: OnnxGraph, name: str) -> tuple[int, ...]:
     return tuple(extent or 0 for extent in shape)
 
 
-def matmul_layer(name: str, heads: int, rows: int, columns: int, inner: int) -> ImportedLayer:
-    """Return the product of A (rows x inner) and B (inner x columns) for each of ``heads``."""
+def matmul_layer(
+    name: str, heads: int, rows: int, columns: int, inner: int, tensors: tuple[str, str] = ("", "")
+) -> ImportedLayer:
+    """Return the product of A (rows x inner) and B (inner x columns) for each of ``heads``; ``tensors``: B, result."""
     sizes = {"M": rows, "N": columns, "K": inner} | ({"H": heads} if heads > 1 else {})
-    return ImportedLayer(name, "matmul", sizes)
+    return ImportedLayer(name, "matmul", sizes, 1, *tensors)

@@ -47,6 +47,7 @@ class OnnxGraph:
     nodes: tuple[OnnxNode, ...]
     shapes: Mapping[str, Shape] = field(hash=False)
     """By tensor; an extent that could not be inferred is None, a tensor of unknown rank is left out."""
+    outputs: frozenset[str] = frozenset()
     constants: frozenset[str] = frozenset()
     """Tensors that do not depend on any input of the network: weights, and what is computed from them."""
     label: str = ""
@@ -262,7 +263,8 @@ def _graph(onnx: Any, model: Any, constants: set[str]) -> OnnxGraph:
     opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0)
     producer = " ".join(part for part in (model.producer_name, model.producer_version) if part)
     label = f"opset {opset}" + (f", written by {producer}" if producer else "")
-    return OnnxGraph(tuple(nodes), shapes, frozenset(constant), label)
+    outputs = frozenset(value.name for value in graph.output)
+    return OnnxGraph(tuple(nodes), shapes, outputs, frozenset(constant), label)
 
 
 def _graphs(node: Any) -> list[Any]:

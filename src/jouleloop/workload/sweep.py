@@ -87,6 +87,8 @@ class Sweep:
     """Growth that theory states of further responses than the energy."""
     curves: CapacitySweep | None = None
     """What a sweep of a capacity asks for; None for all other sweeps."""
+    chains: tuple[tuple[tuple[str, ...], int], ...] | None = None
+    """Layers of a network that follow each other, and how often; None where its file does not say."""
 
     @property
     def is_network(self) -> bool:
@@ -298,9 +300,16 @@ def load_network(path: Path) -> Sweep:
         names[entry.name] = layer
         faults += _chain_faults(entry, layer, names, where)
         points.append(SweepPoint(layer, layer.input_size if stated is None else stated, entry.count))
+    chains = None if spec.chains is None else tuple((tuple(one.layers), one.count) for one in spec.chains)
+    runs = {point.layer.label: point.count for point in points}
+    for index, (chain, count) in enumerate(chains or ()):
+        faults += [unknown(name, names, "layer", field=f"chains.{index}.layers") for name in chain if name not in names]
+        runs |= {name: runs[name] - count * chain.count(name) for name in chain if name in runs}
+    faults += [Fault("chains run it more often than the network", None, "chains", n) for n, k in runs.items() if k < 0]
     if faults:
         raise InputError(faults).at(path)
-    return Sweep(_name(spec.name, path), "network", tuple(points), str(path), description=spec.description)
+    about = spec.description
+    return Sweep(_name(spec.name, path), "network", tuple(points), str(path), description=about, chains=chains)
 
 
 def _chain_faults(entry: NetworkLayer, layer: Layer, names: Mapping[str, Layer | None], field: str) -> list[Fault]:

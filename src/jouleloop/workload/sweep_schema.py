@@ -290,6 +290,13 @@ class NetworkLayer(Strict):
     )
 
 
+class NetworkChain(Strict):
+    """Layers of a network that run one after the other."""
+
+    layers: list[str] = key("Names of the layers, in the order in which they run.", "names", min_length=2)
+    count: StrictInt = key("How often the network runs them so.", "runs", 1, ge=1)
+
+
 class NetworkFile(Strict):
     """A network: its distinct layers with their multiplicity."""
 
@@ -302,6 +309,11 @@ class NetworkFile(Strict):
         "A transformer whose matrix products are layers, before those that are listed.", "transformer", None
     )
     layers: list[NetworkLayer] = key("The distinct layers.", "layers", [])
+    chains: list[NetworkChain] | None = key(
+        "Layers of which each alone reads what the one before it writes; `null`: found by order, `count` and sizes.",
+        "chains",
+        None,
+    )
 
 
 class TransformerSweep(Strict):

@@ -178,13 +178,21 @@ def test_chains_of_a_network_are_layers_that_run_equally_often_and_follow_each_o
     assert [(chain.names, count) for chain, count in chains_in(network)] == [(("a", "b"), 1)]
 
 
-def test_the_command_sums_what_the_chains_of_a_network_save() -> None:
-    shown = CliRunner().invoke(app, ["chain", "bert_base", "--network", "--arch", "eyeriss"])
-    assert shown.exit_code == 0
-    assert "scores …" in shown.stdout
-    assert "fusion saves" in shown.stdout
-    plain = CliRunner().invoke(app, ["chain", "bert_base", "--network", "--arch", "eyeriss", "--json"])
-    assert [one["count"] for one in json.loads(plain.stdout)] == [12, 12]
+def test_a_network_states_its_chains_or_has_none() -> None:
+    layers = [{"name": name, "kind": "fc", "count": 3, "sizes": {"C": 8, "M": 8, "N": 4}} for name in ("a", "b", "c")]
+    network = {"name": "made", "layers": layers}
+
+    def found(*chains: dict[str, object]) -> list[tuple[tuple[str, ...], int]]:
+        return [(chain.names, count) for chain, count in chains_in(network | {"chains": [*chains]})]
+
+    assert [chain.names for chain, _ in chains_in(network)] == [("a", "b", "c")]
+    assert found() == []
+    assert found({"layers": ["c", "a"], "count": 2}, {"layers": ["b", "b"]}) == [(("c", "a"), 2), (("b", "b"), 1)]
+    with pytest.raises(InputError) as told:
+        found({"layers": ["a", "d"]}, {"layers": ["b", "b"], "count": 2})
+    said = [str(fault) for fault in told.value.faults]
+    assert any("chains.0.layers: unknown layer (got 'd')" in one for one in said)
+    assert any("more often than the network" in one and "'b'" in one for one in said)
 
 
 @pytest.mark.parametrize(

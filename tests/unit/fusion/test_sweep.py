@@ -97,7 +97,7 @@ def test_a_study_refuses_what_proves_no_chain(tmp_path: Path) -> None:
     entry = {"two_levels": config.architectures["two_levels"]}
     study = load_study(config.model_copy(update={"architectures": entry, "objective": ["delay"]}), ROOT)
     with pytest.raises(InputError) as raised:
-        check_chains(study, targets_of(study, ROOT))
+        check_chains(study.chain_sweeps, study.config.engine, study.config.objective, targets_of(study, ROOT))
     told = "\n".join(str(fault) for fault in raised.value.faults)
     assert all(text in told for text in ("minimise energy", "on two_levels", "did you mean 'Buffer'"))
 

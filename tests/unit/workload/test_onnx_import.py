@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from jouleloop.api.chains import chains_in
+from jouleloop.api.onnx_chains import graph_chains
 from jouleloop.cli import import_onnx as command
 from jouleloop.cli.app import app
 from jouleloop.errors import EngineError, InputError
@@ -428,3 +430,75 @@ def test_a_damaged_file_is_an_input_error_or_a_network(tmp_path):
             refused.append(error)
     assert 0 < len(refused) < 300
     assert all(str(path) in str(error) or "node" in str(error) for error in refused)
+
+
+def chains_of(text: str, weights: dict[str, tuple[int, ...]], tmp_path: Path, opset: int = 17):
+    model = onnx.parser.parse_model(_HEADER.replace("17", str(opset)) + text)
+    for name, shape in weights.items():
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(shape, np.float32), name))
+    graph = read_graph(saved(model, tmp_path))
+    return [[layer.node for layer in chain] for chain in graph_chains(graph, graph_layers(graph)[0])]
+
+
+GATED = "u = MatMul(x, w1) \n s = Sigmoid(u) \n g = Mul(u, s) \n z = MatMul(g, w2)"
+MASKED = "a = MatMul(x, y) \n b = Add(a, m) \n p = Softmax(b) \n z = MatMul(p, v)"
+
+
+@pytest.mark.parametrize(
+    ("body", "inputs", "found"),
+    [
+        (GATED, {"x": (4, 8)}, [["MatMul_0", "MatMul_3"]]),
+        # Scores under a mask that heads share, and under one of their own.
+        (MASKED, {"x": (3, 8, 6), "y": (3, 6, 8), "m": (8, 8), "v": (3, 8, 6)}, [["MatMul_0", "MatMul_3"]]),
+        (MASKED, {"x": (3, 8, 6), "y": (3, 6, 8), "m": (3, 8, 8), "v": (3, 8, 6)}, []),
+        # A residual sum reads the tensor, too; the other factor is none that streams; axes change places.
+        ("a = MatMul(x, w1) \n b = MatMul(a, w2) \n z = Add(a, b)", {"x": (4, 8)}, []),
+        ("a = MatMul(x, w1) \n z = MatMul(y, a)", {"x": (8, 8), "y": (8, 8)}, []),
+        ("a = MatMul(x, w1) \n t = Transpose(a) \n z = MatMul(t, w2)", {"x": (8, 8)}, []),
+        ("a = MatMul(x, w1) \n z = Gemm<transA=1>(a, w2)", {"x": (8, 8)}, []),
+        ("a = MatMul(w1, x) \n z = MatMul(a, w2)", {"x": (8, 8)}, []),
+        # Sizes follow each other, data does not.
+        ("a = MatMul(x, w1) \n b = MatMul(x, w2) \n z = Add(a, b)", {"x": (4, 8)}, []),
+        # Rows of a product are no channels of a convolution.
+        ("a = MatMul(x, w1) \n z = Conv(a, c)", {"x": (1, 8, 8)}, []),
+    ],
+)
+def test_chains_are_what_one_layer_alone_reads(body, inputs, found, tmp_path):
+    given = ", ".join(f"float[{','.join(map(str, shape))}] {name}" for name, shape in inputs.items())
+    output = ",".join(["i", "j", "k"][: len(inputs["x"])])
+    text = f"net ({given}) => (float[{output}] z) {{ {body} }}"
+    assert chains_of(text, {"w1": (8, 8), "w2": (8, 8), "c": (2, 8, 1)}, tmp_path) == found
+
+
+def test_an_output_of_the_network_leaves_the_chip(tmp_path):
+    text = "net (float[4,8] x) => (float[i,j] z{}) {{ a = MatMul(x, w1) \n b = Relu(a) \n z = MatMul(b, w2) }}"
+    weights = {"w1": (8, 8), "w2": (8, 8)}
+    assert chains_of(text.format(""), weights, tmp_path) == [["MatMul_0", "MatMul_2"]]
+    assert chains_of(text.format(", float[i,j] b"), weights, tmp_path) == []
+
+
+def test_a_fused_attention_is_a_chain(tmp_path):
+    text = "net (float[1,2,8,4] q, float[1,2,6,4] k, float[1,2,6,4] v) => (float[i,j,k,l] z) { z = Attention(q, k, v) }"
+    assert chains_of(text, {}, tmp_path, 23) == [["Attention_0_scores", "Attention_0_weighted_values"]]
+
+
+BLOCK = """
+ {0}a = Conv({1}, w1)
+ {0}b = Relu({0}a)
+ {0}c = Conv<group=24, pads=[1,1,1,1]>({0}b, w2)
+ {0}d = Relu({0}c)
+ {0}e = Conv({0}d, w3)
+ {0}z = Add({0}e, {1})"""
+
+
+def test_the_file_of_a_model_names_its_chains(tmp_path):
+    body = BLOCK.format("one", "x") + BLOCK.format("two", "onez")
+    text = f"net (float[1,4,6,6] x) => (float[1,4,6,6] twoz) {{ {body} }}"
+    path = saved(model_of(text, {"w1": (24, 4, 1, 1), "w2": (24, 1, 3, 3), "w3": (4, 24, 1, 1)}), tmp_path)
+    output = tmp_path / "net.yaml"
+    assert runner.invoke(app, ["import", str(path), "--output", str(output)]).exit_code == 0
+    [(chain, count)] = chains_in(output)
+    assert (chain.names, count) == (("Conv_0", "Conv_2", "Conv_4"), 2)
+    assert [[axis.writer for axis in link.axes] for link in chain.links] == [["M", "P", "Q"], ["G", "P", "Q"]]
+    assert [axis.reach for axis in chain.links[0].axes] == [1, 3, 3]
+    assert load_network(output).chains == ((chain.names, 2),)
