@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -21,6 +21,15 @@ class Steps(NamedTuple):
     plain: int
     moved: int = 0
     standing: int = 0
+
+
+def values(rank: Mapping[int, int], seen: Sequence[int], bounds: Sequence[int]) -> int:
+    """Distinct values of a rank of so many indices by dimension, of all ``bounds``, at least (*every word once*)."""
+    open_dims = [d for d in rank if bounds[d] > 1]
+    step = math.gcd(*(rank[d] for d in open_dims))
+    run = max((seen[d] for d in open_dims if rank[d] == step and seen[d] == bounds[d]), default=1)
+    gained = ((seen[d] - 1) * (min(rank[d] // step, run) - 1) for d in open_dims)
+    return 1 + sum(seen[d] - 1 for d in open_dims) + max(gained, default=0)
 
 
 class Bounds(Charges):
@@ -127,7 +136,7 @@ class Bounds(Charges):
         for level in range(1, len(self.keep)):
             seen = [n * inside for n, inside in zip(self.rest, self.inside[level - 1], strict=True)]
             for v in self.crossed[level]:
-                words = math.prod(1 + sum(seen[d] - 1 for d in rank) for rank in self.design.ranks[v])
+                words = math.prod(values(rank, seen, self.design.bounds) for rank in self.design.ranks[v])
                 linked, boxes = self.near(level, v), math.prod(self.offsets(level, v))
                 steps = Steps(0, words) if linked else Steps(words)
                 total += self._crossing(level, v, steps, boxes, rounded=linked or self.coincide(level, v))
