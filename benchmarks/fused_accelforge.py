@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 import jouleloop as jl
 from jouleloop.engines.accelforge.engine import find_accelforge, options_from_environment
+from jouleloop.engines.accelforge.inputs import Tagged, tagged_yaml
 from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun
 
 #: Rows and columns of all tensors of a chain, first to last, the columns that all share, and words of the buffer.
@@ -30,21 +30,6 @@ CHAINS = [
     *(((32, 4, 32), 16, words) for words in (64, 300)),
     *(((8, 16, 8, 16), 16, words) for words in (64, 200, 800)),
 ]
-
-
-class Node(dict[str, Any]):
-    """A mapping with accelforge's tag."""
-
-    def __init__(self, tag: str, **values: Any) -> None:
-        super().__init__(values)
-        self.tag = tag
-
-
-class Dumper(yaml.SafeDumper):
-    """Plain YAML with accelforge's tags."""
-
-
-Dumper.add_representer(Node, lambda dumper, node: dumper.represent_mapping(f"!{node.tag}", dict(node)))
 
 
 def searched(rows: tuple[int, ...], columns: int, words: int) -> ChainResult:
@@ -67,7 +52,7 @@ def variable(place: int, dimension: str) -> str:
     return {"M": f"c{place + 1}", "N": "n", "K": f"c{place}"}[dimension]
 
 
-def specification(rows: tuple[int, ...], columns: int, words: int, nodes: list[Node] | None) -> str:
+def specification(rows: tuple[int, ...], columns: int, words: int, nodes: list[Tagged] | None) -> str:
     unit = {name: [{"name": action, "energy": pj, "throughput": "inf"} for action in ("read", "write")] for name, pj in
             (("MainMemory", 1), ("Buffer", 0))}  # fmt: skip
     plain: dict[str, Any] = {"leak_power": 0, "area": 0}
@@ -81,9 +66,9 @@ def specification(rows: tuple[int, ...], columns: int, words: int, nodes: list[N
     document: dict[str, Any] = {
         "arch": {
             "nodes": [
-                Node("Memory", name="MainMemory", **plain, **memory),
-                Node("Memory", name="Buffer", **plain, **buffer),
-                Node("Compute", name="MAC", **plain, actions=compute),
+                Tagged("Memory", name="MainMemory", **plain, **memory),
+                Tagged("Memory", name="Buffer", **plain, **buffer),
+                Tagged("Compute", name="MAC", **plain, actions=compute),
             ]
         },
         "workload": {
@@ -94,10 +79,10 @@ def specification(rows: tuple[int, ...], columns: int, words: int, nodes: list[N
     }
     if nodes is not None:
         document["mapping"] = {"nodes": nodes}
-    return yaml.dump(document, Dumper=Dumper, sort_keys=False, width=120)
+    return tagged_yaml(document)
 
 
-def mapping_of(found: ChainResult, rows: tuple[int, ...], columns: int) -> list[Node] | None:
+def mapping_of(found: ChainResult, rows: tuple[int, ...], columns: int) -> list[Tagged] | None:
     """Return our way to run a chain as accelforge's mapping; None where a layer has several mappings."""
     layers = [layer for group in found.groups for layer in group.layers]
     if any(len({run.search.mapping and run.search.mapping.compact() for run in layer.runs}) > 1 for layer in layers):
@@ -105,15 +90,15 @@ def mapping_of(found: ChainResult, rows: tuple[int, ...], columns: int) -> list[
     outside = {f"W{place}" for place in range(len(rows) - 1)} | {f"T{g.first}" for g in found.groups}
     outside |= {f"T{g.last + 1}" for g in found.groups}
     groups = [list(_group(group, rows, columns)) for group in found.groups]
-    nodes = [Node("Storage", tensors=sorted(outside), component="MainMemory")]
+    nodes = [Tagged("Storage", tensors=sorted(outside), component="MainMemory")]
     return [*nodes, *_run_after_each_other(groups)]
 
 
-def _run_after_each_other(parts: list[list[Node]]) -> list[Node]:
-    return parts[0] if len(parts) == 1 else [Node("Sequential", nodes=[Node("Nested", nodes=one) for one in parts])]
+def _run_after_each_other(parts: list[list[Tagged]]) -> list[Tagged]:
+    return parts[0] if len(parts) == 1 else [Tagged("Sequential", nodes=[Tagged("Nested", nodes=one) for one in parts])]
 
 
-def _group(group: GroupRun, rows: tuple[int, ...], columns: int) -> Iterator[Node]:
+def _group(group: GroupRun, rows: tuple[int, ...], columns: int) -> Iterator[Tagged]:
     sizes = {"n": columns} | {f"c{place}": size for place, size in enumerate(rows)}
     held = [
         (name, of)
@@ -127,19 +112,19 @@ def _group(group: GroupRun, rows: tuple[int, ...], columns: int) -> Iterator[Nod
         moving = {name: [k + 1 for k, one in enumerate(loops) if one & {*of}] for name, of in held}
         here = [name for name, of in moving.items() if position == max(of, default=0)]
         if here:
-            yield Node("Storage", tensors=here, component="Buffer")
+            yield Tagged("Storage", tensors=here, component="Buffer")
         if position < len(loops):
             [cut] = loops[position]
             sizes[cut] //= group.prefix[position].factor
-            yield Node("Temporal", rank_variable=cut, tile_shape=sizes[cut])
+            yield Tagged("Temporal", rank_variable=cut, tile_shape=sizes[cut])
     if shared:
-        yield Node("Storage", tensors=shared, component="Buffer")
+        yield Tagged("Storage", tensors=shared, component="Buffer")
     kept = {*shared, *(name for name, _ in held)}
     parts = [list(_part(layer, group.first + k, dict(sizes), kept)) for k, layer in enumerate(group.layers)]
     yield from _run_after_each_other(parts)
 
 
-def _part(layer: LayerRun, place: int, sizes: dict[str, int], kept: set[str]) -> Iterator[Node]:
+def _part(layer: LayerRun, place: int, sizes: dict[str, int], kept: set[str]) -> Iterator[Tagged]:
     mapping = layer.runs[0].search.mapping
     assert mapping is not None
     outer, inner = mapping.levels
@@ -153,15 +138,15 @@ def _part(layer: LayerRun, place: int, sizes: dict[str, int], kept: set[str]) ->
     for position in range(len(loops) + 1):
         here = sorted(name for name, where in stored.items() if where == position and name not in kept)
         if here:
-            yield Node("Storage", tensors=here, component="Buffer")
+            yield Tagged("Storage", tensors=here, component="Buffer")
         if position < len(loops):
             sizes[loops[position]] //= outer.temporal[position][1]
-            yield Node("Temporal", rank_variable=loops[position], tile_shape=sizes[loops[position]])
+            yield Tagged("Temporal", rank_variable=loops[position], tile_shape=sizes[loops[position]])
     for dimension, _ in inner.temporal:
-        yield Node("Temporal", rank_variable=variable(place, dimension), tile_shape=1)
+        yield Tagged("Temporal", rank_variable=variable(place, dimension), tile_shape=1)
     if not inner.temporal and not loops:
-        yield Node("Temporal", rank_variable=variable(place, "M"), tile_shape=1)
-    yield Node("Compute", einsum=f"layer{place}", component="MAC")
+        yield Tagged("Temporal", rank_variable=variable(place, "M"), tile_shape=1)
+    yield Tagged("Compute", einsum=f"layer{place}", component="MAC")
 
 
 def asked(python: Path, action: str, text: str) -> dict[str, Any]:

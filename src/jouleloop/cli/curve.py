@@ -13,9 +13,9 @@ from jouleloop.api.curves import Curve, question_of, walked
 from jouleloop.api.layers import problem_of
 from jouleloop.cli import options
 from jouleloop.cli.network_curve import check_subject, draw_network
-from jouleloop.cli.target_options import HardwareChoice, Subject, hardware_of, subject_of
+from jouleloop.cli.target_options import HardwareChoice, Subject, hardware_of
 from jouleloop.cli.watching import say_if_compiling, watched
-from jouleloop.cli.write_files import NOTHING, Written, written_of
+from jouleloop.cli.write_files import Written
 from jouleloop.curves.beside import curve_growth, ratios
 from jouleloop.curves.staircase import CURVE_OBJECTIVES, STEPS, Limits, Point, Question
 from jouleloop.errors import gather
@@ -31,59 +31,45 @@ from jouleloop.units import energies_in
 class CurveChoice:
     """What the options ask of a curve, and where it stops."""
 
-    level: str | None
-    objective: str
-    constraints: str | None
-    least_words: int
-    most_words: int | None
-    steps: int | None
-    seconds: float | None
-    store: Path | None
-
-
-def choice_of(
     level: Annotated[
         str | None,
         typer.Option("--level", help="Level whose capacity varies. Default: the outermost of limited capacity."),
-    ] = None,
+    ] = None
     objective: Annotated[
         str, typer.Option("--objective", help=f"What is minimised: {', '.join(CURVE_OBJECTIVES)}.")
-    ] = "energy",
-    constraints: options.ConstraintSet = None,
+    ] = "energy"
+    constraints: options.ConstraintSet = None
     least_words: Annotated[
         int, typer.Option("--least-words", min=0, help="Least capacity [words that a tile may fill].")
-    ] = 0,
+    ] = 0
     most_words: Annotated[
         int | None, typer.Option("--most-words", min=0, help="Largest capacity [words that a tile may fill].")
-    ] = None,
+    ] = None
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="Stop after so many steps from the largest capacity downward.")
-    ] = None,
+    ] = None
     seconds: Annotated[
         float | None, typer.Option("--seconds", min=0.0, help="Stop after so many seconds with the steps so far.")
-    ] = None,
+    ] = None
     store: Annotated[
         Path | None,
         typer.Option(
             "--store", help="File of what was searched, of a network a folder: the same command goes on from there."
         ),
-    ] = None,
-) -> CurveChoice:
-    """Return what the options ask."""
-    return CurveChoice(level, objective, constraints, least_words, most_words, steps, seconds, store)
+    ] = None
 
 
-@spliced(subject=subject_of, hardware=hardware_of, choice=choice_of, files=written_of)
+@spliced(subject=Subject, hardware=hardware_of, choice=CurveChoice, files=Written)
 def curve(
     arch: options.Arch,
     subject: Subject,
     hardware: HardwareChoice,
     choice: CurveChoice,
+    files: Written,
     certificates: Annotated[
         Path | None,
         typer.Option("--certificates", help="Write the proof of every step into this folder, for jouleloop check."),
     ] = None,
-    files: Written = NOTHING,
     *,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print cycles and the mapping of every step, too.")

@@ -12,7 +12,7 @@ from jouleloop.api.explorations import Exploration, explore
 from jouleloop.cli import options
 from jouleloop.cli.target_options import read_outside
 from jouleloop.cli.watching import say_if_compiling
-from jouleloop.cli.write_files import NOTHING, Written, written_of
+from jouleloop.cli.write_files import Written
 from jouleloop.errors import gather
 from jouleloop.optimum.limit import INTERRUPT, Limit, Watch
 from jouleloop.signals import asked_by_signals, exit_code
@@ -23,7 +23,7 @@ from jouleloop.terminal.splice import AsJson, spliced
 _MOST_SHOWN = 12
 
 
-@spliced(files=written_of)
+@spliced(files=Written)
 def explore_space(
     space: Annotated[Path, typer.Argument(metavar="FILE", help="Design space: a YAML file (docs/exploration.md).")],
     store: Annotated[
@@ -37,7 +37,7 @@ def explore_space(
     allow_outside: options.AllowOutside = False,
     *,
     as_json: AsJson = False,
-    files: Written = NOTHING,
+    files: Written,
     write_front: Annotated[
         Path | None,
         typer.Option(

@@ -12,9 +12,9 @@ from jouleloop.api.capacity_fronts import FrontByCapacity, front_by_capacity_tol
 from jouleloop.api.fronts import Front, check_share, front_told, runs_of
 from jouleloop.api.run import options_of
 from jouleloop.cli import options
-from jouleloop.cli.target_options import HardwareChoice, Subject, hardware_of, subject_of
+from jouleloop.cli.target_options import HardwareChoice, Subject, hardware_of
 from jouleloop.cli.watching import say_if_compiling, watched
-from jouleloop.cli.write_files import NOTHING, Written, written_of
+from jouleloop.cli.write_files import Written
 from jouleloop.engines.native import NativeEngine
 from jouleloop.errors import Fault, gather, raise_all
 from jouleloop.optimum.limit import INTERRUPT
@@ -32,37 +32,26 @@ _MOST_SHOWN = 24
 class FrontChoice:
     """What the options ask of a front, and where it stops."""
 
-    capacity: str | None
-    within: float
-    constraints: str | None
-    budget: int | None
-    seconds: float | None
-
-
-def choice_of(
     capacity: Annotated[
         str | None,
         typer.Option("--capacity", help="Third axis, of a layer: words of this level, whatever capacity it has."),
-    ] = None,
-    constraints: options.ConstraintSet = None,
+    ] = None
+    constraints: options.ConstraintSet = None
     within: Annotated[
         float,
         typer.Option("--within", help="Share by which a point of a network may exceed one that is left out, as 1e-4."),
-    ] = 0.0,
-    budget: options.Budget = None,
-    seconds: options.Seconds = None,
-) -> FrontChoice:
-    """Return what the options ask."""
-    return FrontChoice(capacity, within, constraints, budget, seconds)
+    ] = 0.0
+    budget: options.Budget = None
+    seconds: options.Seconds = None
 
 
-@spliced(subject=subject_of, hardware=hardware_of, choice=choice_of, files=written_of)
+@spliced(subject=Subject, hardware=hardware_of, choice=FrontChoice, files=Written)
 def front(
     arch: options.Arch,
     subject: Subject,
     hardware: HardwareChoice,
     choice: FrontChoice,
-    files: Written = NOTHING,
+    files: Written,
     *,
     as_json: AsJson = False,
     mappings: Annotated[

@@ -66,13 +66,8 @@ def hardware_of(
 class Subject:
     """The layer or the network that is asked for."""
 
-    layer: str | None
-    network: str | None
-
-
-def subject_of(layer: options.LayerOrNetwork = None, network: options.InsteadOfLayer = None) -> Subject:
-    """Return what the options say."""
-    return Subject(layer, network)
+    layer: options.LayerOrNetwork = None
+    network: options.InsteadOfLayer = None
 
 
 @dataclass(frozen=True)

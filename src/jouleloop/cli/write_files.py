@@ -21,8 +21,8 @@ TABLES, FIGURES = (".csv", ".parquet"), (".png", ".svg", ".pdf", PAGE)
 class Written:
     """The files of a table and a figure; None where one is not asked for."""
 
-    table: Path | None = None
-    figure: Path | None = None
+    table: options.WriteTable = None
+    figure: options.WriteFigure = None
 
     def check(self, option: str = "--write-table") -> None:
         """Raise `InputError` where a file ends otherwise than its kind."""
@@ -55,15 +55,6 @@ class Written:
             _write_figure(
                 self.figure, axes, caption, {declared_meaning(layout): make_table(), **more()} if paged else {}
             )
-
-
-#: No file is asked for.
-NOTHING = Written()
-
-
-def written_of(write_table: options.WriteTable = None, write_figure: options.WriteFigure = None) -> Written:
-    """Return what the options say."""
-    return Written(write_table, write_figure)
 
 
 def _write_table(path: Path, table: "pd.DataFrame", layout: str) -> None:

@@ -24,7 +24,7 @@ EINSUM = "layer"
 COMPUTE = "compute"
 
 
-class _Node(dict[str, Any]):
+class Tagged(dict[str, Any]):
     """A mapping with accelforge's tag."""
 
     def __init__(self, tag: str, **values: Any) -> None:
@@ -36,7 +36,12 @@ class _Dumper(yaml.SafeDumper):
     """Plain YAML with accelforge's tags."""
 
 
-_Dumper.add_representer(_Node, lambda dumper, node: dumper.represent_mapping(f"!{node.tag}", dict(node)))
+_Dumper.add_representer(Tagged, lambda dumper, node: dumper.represent_mapping(f"!{node.tag}", dict(node)))
+
+
+def tagged_yaml(document: dict[str, Any]) -> str:
+    """Return a document of plain values and `Tagged` as YAML."""
+    return str(yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=120))
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,7 @@ def specification(problem: Problem, target: Target, mapping: Mapping | None = No
     }
     if mapping is not None:
         document["mapping"] = {"nodes": _mapping(problem, target.arch, mapping, loops)}
-    text = yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=120)
+    text = tagged_yaml(document)
     return Specification(text, tuple(untranslated))
 
 
@@ -127,7 +132,7 @@ def _ranks(space: DataSpace, loops: tuple[str, ...]) -> list[str]:
 
 def _architecture(
     problem: Problem, target: Target, constraints: Constraints, loops: tuple[str, ...], untranslated: list[str]
-) -> list[_Node]:
+) -> list[Tagged]:
     arch, costs = target.arch, target.costs
     raise_all(
         [
@@ -141,7 +146,7 @@ def _architecture(
     )
     limits = _tile_limits(problem, arch, constraints, loops)
     spaces = [space.name for space in problem.data_spaces]
-    nodes: list[_Node] = []
+    nodes: list[Tagged] = []
     for position, (level, energy, fanout) in enumerate(zip(arch.levels, costs.levels, arch.fanout, strict=True)):
         limit = constraints.level(level.name)
         keep = set(spaces) if position == 0 else limit.keep & set(spaces)
@@ -154,7 +159,7 @@ def _architecture(
             tile = [_comparison(d, "<=", most) for d, most in tiles.items() if most < problem.bound[d]]
             holds = {"keep": _tensors(keep), "may_keep": _tensors(may_keep)}
             nodes.append(
-                _Node(
+                Tagged(
                     "Memory",
                     name=level_name(arch, position),
                     size="inf" if level.effective_words is None else level.effective_words,
@@ -171,9 +176,9 @@ def _architecture(
             )
         if max(fanout) > 1:
             spatial = _spatial(problem, level.name, fanout, limit.spatial, loops, untranslated)
-            nodes.append(_Node("Container", name=fanout_name(position), spatial=spatial))
+            nodes.append(Tagged("Container", name=fanout_name(position), spatial=spatial))
     action = {"name": "compute", "energy": costs.compute_pj, "throughput": 1}
-    nodes.append(_Node("Compute", name=COMPUTE, area=0, leak_power=0, actions=[action]))
+    nodes.append(Tagged("Compute", name=COMPUTE, area=0, leak_power=0, actions=[action]))
     return nodes
 
 
@@ -269,7 +274,7 @@ def _comparison(dimension: str, operator: str, value: int) -> dict[str, Any]:
     return {"expression": rank_variable(dimension), "operator": operator, "value": value}
 
 
-def _mapping(problem: Problem, arch: Architecture, mapping: Mapping, loops: tuple[str, ...]) -> list[_Node]:
+def _mapping(problem: Problem, arch: Architecture, mapping: Mapping, loops: tuple[str, ...]) -> list[Tagged]:
     mapping.check_factors(problem)
     names = tuple(level.level for level in mapping.levels)
     if names != arch.level_names:
@@ -278,7 +283,7 @@ def _mapping(problem: Problem, arch: Architecture, mapping: Mapping, loops: tupl
                 "levels are not those of the architecture", arch.name, value=list(names), allowed=str(arch.level_names)
             )
         )
-    loop_nodes: list[tuple[str, _Node]] = []
+    loop_nodes: list[tuple[str, Tagged]] = []
     starts: list[int] = []
     tile = dict(problem.bound)
     for position, level in enumerate(mapping.levels):
@@ -290,22 +295,22 @@ def _mapping(problem: Problem, arch: Architecture, mapping: Mapping, loops: tupl
             values = {"rank_variable": rank_variable(dimension), "tile_shape": tile[dimension]}
             if axis:
                 values |= {"name": axis, "component": fanout_name(position)}
-            loop_nodes.append((dimension, _Node("Spatial" if axis else "Temporal", **values)))
+            loop_nodes.append((dimension, Tagged("Spatial" if axis else "Temporal", **values)))
     if not loop_nodes:
-        loop_nodes.append((loops[0], _Node("Temporal", rank_variable=rank_variable(loops[0]), tile_shape=1)))
+        loop_nodes.append((loops[0], Tagged("Temporal", rank_variable=rank_variable(loops[0]), tile_shape=1)))
     stored = _places(problem, mapping, loop_nodes, starts)
-    nodes: list[_Node] = []
+    nodes: list[Tagged] = []
     for index in range(len(loop_nodes) + 1):
         for position, space in sorted(key for key, place in stored.items() if place == index):
-            nodes.append(_Node("Storage", tensors=[space], component=level_name(arch, position)))
+            nodes.append(Tagged("Storage", tensors=[space], component=level_name(arch, position)))
         if index < len(loop_nodes):
             nodes.append(loop_nodes[index][1])
-    nodes.append(_Node("Compute", einsum=EINSUM, component=COMPUTE))
+    nodes.append(Tagged("Compute", einsum=EINSUM, component=COMPUTE))
     return nodes
 
 
 def _places(
-    problem: Problem, mapping: Mapping, loops: list[tuple[str, _Node]], starts: list[int]
+    problem: Problem, mapping: Mapping, loops: list[tuple[str, Tagged]], starts: list[int]
 ) -> dict[tuple[int, str], int]:
     """Return how many loops stand outside each stored tile, by level position and data space.
 
