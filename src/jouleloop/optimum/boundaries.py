@@ -38,7 +38,7 @@ from jouleloop.optimum.group_lattice import (
     new_fan,
     new_lattice,
 )
-from jouleloop.optimum.passing import Moved, Rank, classes_of, share_passed
+from jouleloop.optimum.passing import largest_class, share_passed, unrolled_ranks
 
 
 class _Rows(NamedTuple):
@@ -88,12 +88,12 @@ class Boundaries:
         self.case = case
         self.layer, self.spec, self.side = case.target.layer, case.target.spec, case.unrolled.side
         self.lattice = new_lattice(self.layer, self.side)
-        lines = (self.spec[:, [FANOUT_X, FANOUT_Y]] == 1).any(axis=1)
-        self.rows = [self._rows(row, line=bool(one)) for row, one in zip(parts.row, lines, strict=True)]
+        meshes = self.spec[:, [FANOUT_X, FANOUT_Y]].astype(int).tolist()
+        self.rows = [self._rows(row, (x, y)) for row, (x, y) in zip(parts.row, meshes, strict=True)]
         self.partition = np.array([float(box_words(coef, self.layer.bounds)) for coef in self.layer.coef])
         self._fans: dict[tuple[int, int, bytes], Fan] = {}
 
-    def _rows(self, row: Ints, *, line: bool) -> _Rows:
+    def _rows(self, row: Ints, mesh: tuple[int, int]) -> _Rows:
         """Return what the factors of a level mean, shape (rows, …): powers of primes, instances, and by data space.
 
         By data space: how many instances are asked for one box at most, with links and without; the share of words that
@@ -122,7 +122,7 @@ class Boundaries:
                 widest = np.maximum(widest, np.where(is_near, offsets, 1))
                 most = np.maximum(most, halo.prod(axis=1))
             linked[:, v] = used / boxes * np.where(near, widest, 1.0)
-            passed[:, v], held = self._classes(row, v, line=line)
+            passed[:, v], held = self._classes(row, v, mesh)
             chained[:, v] = np.where(side[v, :, IDLE] == 1, row, 1).prod(axis=1) * held
             share[:, v] = np.where(near, 1.0 / most, 1.0)
         plain = (coef != 0).any(axis=1) & (side[:, :, HALO] < 0)
@@ -130,7 +130,7 @@ class Boundaries:
         idle = np.stack([np.where(own == 1, row, 1).prod(axis=1) for own in side[:, :, IDLE]], axis=1).astype(float)
         return _Rows(shift.astype(np.int64), used, chained, linked, share, parted, idle, passed)
 
-    def _classes(self, row: Ints, v: int, *, line: bool) -> tuple[Floats, Floats]:
+    def _classes(self, row: Ints, v: int, mesh: tuple[int, int]) -> tuple[Floats, Floats]:
         """Return by row the share of a data space's words that a level which keeps nothing asks for, at least.
 
         And how many instances that differ in what moves the data space hold one box, at most.
@@ -138,14 +138,9 @@ class Boundaries:
         share, held = np.ones(len(row)), np.ones(len(row))
         bounds = self.layer.bounds.tolist()
         for n, factors in enumerate(row.tolist()):
-            ranks = []
-            for coef in self.layer.coef[v].tolist():
-                dims = [d for d, c in enumerate(coef) if c and bounds[d] > 1]
-                unrolled = [d for d in dims if factors[d] > 1]
-                own = tuple(Moved(coef[d], factors[d], bounds[d] // factors[d]) for d in unrolled)
-                ranks.append(Rank(dims, unrolled, own))
-                held[n] *= classes_of(own).largest if len(own) > 1 else 1
-            share[n] = share_passed(ranks, factors, line=line)
+            ranks = list(unrolled_ranks(self.layer.coef[v], factors, bounds))
+            held[n] = largest_class(ranks)
+            share[n] = share_passed(ranks, factors, *mesh)
         return share, held
 
     def group(self, ids: Ints) -> Unrollings:

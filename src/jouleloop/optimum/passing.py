@@ -1,8 +1,8 @@
 """What a level that keeps nothing passes on: how many instances ask for one box, and what share of all words is left.
 
 `docs/search.md` states the lemma: *groups of unrollings*, words that pass. Requests of all instances are divided by the
-mean of the classes of equal boxes. Without links that is instances over boxes. Links may leave more of large classes
-only where a step moves boxes to neighbours that differ in both unrolled dimensions of a rank.
+mean of the classes of equal boxes. Without links that is instances over boxes. Links may leave more of large classes,
+where two unrolled dimensions move a rank: then all instances are laid out, and those that a step leaves are counted.
 """
 
 import itertools
@@ -11,137 +11,250 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from jouleloop.division import divisors
+import numpy as np
 
-#: Indices of one instance's tile, of both dimensions.
-Tile = tuple[int, int]
+from jouleloop.division import divisors
+from jouleloop.jit import njit
+from jouleloop.model.arrays import Bools, Ints
+
+#: Most instances that are laid out, over all orders of loops and all kinds of tiles. Beyond, the least share counts.
+_MOST_LAID_OUT = 2_000_000
 
 
 class Moved(NamedTuple):
-    """An unrolled dimension of a rank: its coefficient, its factor, and the indices that are left for tiles."""
+    """A dimension of a rank."""
 
+    dim: int
     coef: int
     factor: int
+    """Its spatial factor."""
     rest: int
+    """Its indices that are left for tiles and loops outside."""
 
 
-class Classes(NamedTuple):
-    """Of a rank with two unrolled dimensions or more.
+#: The open dimensions of a rank, unrolled or not.
+Rank = tuple[Moved, ...]
 
-    Attributes
-    ----------
-    share
-        Instances a different box, over those that hold one box, at least; by tile, where it is below 1.
-    largest
-        Instances that hold one box, at most.
-    """
 
-    share: dict[Tile, float]
+class Layout(NamedTuple):
+    """How the boxes of instances lie along a rank, for tiles of one kind."""
+
+    unit: tuple[int, ...]
+    """How far apart boxes are by dimension of the rank; only which of them coincide counts."""
+    moves: frozenset[int]
+    """How far loops outside may move the rank from one box to another, 0 among it."""
+    share: float
+    """Instances a different box, over those that hold one box, at most."""
     largest: int
-
-    @property
-    def least(self) -> float:
-        """Return the least share of any tile."""
-        return min(self.share.values(), default=1.0)
+    """Instances that hold one box, at most."""
 
 
 @cache
-def classes_of(own: tuple[Moved, ...]) -> Classes:
-    """Return the classes of equal boxes along a rank whose unrolled dimensions are ``own``."""
-    if len(own) != 2:
-        number, widest = math.prod(one.factor for one in own), max(one.factor for one in own)
-        return Classes({(0, 0): widest / number}, number // widest)
-    (a, m, rest_a), (b, n, rest_b) = own
-    share, largest = {}, 1
-    for tile in itertools.product(divisors(rest_a), divisors(rest_b)):
-        first, second = abs(a) * tile[0], abs(b) * tile[1]
-        both = math.gcd(first, second)
-        # First and second instances that are so far apart hold one box.
-        apart, along = second // both, first // both
-        boxes = m * n - max(0, m - apart) * max(0, n - along)
-        most = min(-(-m // apart), -(-n // along))
-        largest = max(largest, most)
-        if m * n < boxes * most:
-            share[tile] = m * n / (boxes * most)
-    return Classes(share, largest)
+def layouts_of(rank: Rank) -> tuple[Layout, ...]:
+    """Return the layouts of a rank, for all tiles; of more than two unrolled dimensions one that bounds all."""
+    unrolled = [one for one in rank if one.factor > 1]
+    if len(unrolled) > 2 or len(rank) > 2:
+        number, widest = math.prod(one.factor for one in unrolled), max((one.factor for one in unrolled), default=1)
+        return (Layout((), frozenset(), widest / number, number // widest),)
+    found: dict[tuple[int, ...], set[int]] = {}
+    for tile in itertools.product(*(divisors(one.rest) for one in rank)):
+        steps = [one.coef * length for one, length in zip(rank, tile, strict=True)]
+        unit = _unit(rank, steps)
+        moves = found.setdefault(unit, set())
+        for apart in itertools.product(*(range(1 - one.factor, one.factor) for one in rank)):
+            if _reached(rank, tile, _dot(steps, apart)):
+                moves.add(_dot(unit, apart))
+    return tuple(Layout(unit, frozenset(moves), *_classes(rank, unit)) for unit, moves in found.items())
 
 
-@cache
-def _moves(own: tuple[Moved, ...], tile: Tile, apart: tuple[int, int]) -> bool:
-    """Whether loops outside may move the rank from one instance's box to another's, so many indices apart, not by 0."""
-    (a, m, rest_a), (b, n, rest_b) = own
-    step, other = a * tile[0], b * tile[1]
-    wanted = step * apart[0] + other * apart[1]
-    times, others = rest_a // tile[0], rest_b // tile[1]
-    if wanted == 0:
-        return False
-    for x in range(1 - times, times):
-        y, over = divmod(wanted - x * step * m, other * n)
-        if over == 0 and abs(y) < others:
+def _dot(some: Sequence[int], others: Sequence[int]) -> int:
+    return sum(one * other for one, other in zip(some, others, strict=True))
+
+
+def _unit(rank: Rank, steps: Sequence[int]) -> tuple[int, ...]:
+    """Return the least distances that make the same boxes and the same ways coincide."""
+    both = math.gcd(*steps)
+    unit = tuple(step // both for step in steps)
+    if len(rank) < 2:
+        return unit
+    (one, other), (first, second) = rank, unit
+    # Two ways differ by less than twice a factor in each dimension.
+    if abs(second) <= 2 * (one.factor - 1) and abs(first) <= 2 * (other.factor - 1):
+        return unit
+    return int(math.copysign(1, first)), int(math.copysign(4 * one.factor, second))
+
+
+def _classes(rank: Rank, unit: Sequence[int]) -> tuple[float, int]:
+    """Return `Layout.share` and `Layout.largest`."""
+    factors = [one.factor for one in rank]
+    if len(rank) < 2:
+        return 1.0, 1
+    (m, n), (first, second) = factors, map(abs, unit)
+    # First and second instances that are so far apart hold one box.
+    boxes = m * n - max(0, m - second) * max(0, n - first)
+    most = min(-(-m // second), -(-n // first))
+    return m * n / (boxes * most), most
+
+
+def _reached(rank: Rank, tile: Sequence[int], wanted: int) -> bool:
+    """Whether loops outside may move the rank by so many indices, each forward or back."""
+    steps = [one.coef * length * one.factor for one, length in zip(rank, tile, strict=True)]
+    times = [one.rest // length for one, length in zip(rank, tile, strict=True)]
+    for first in itertools.product(*(range(1 - number, number) for number in times[:-1])):
+        y, over = divmod(wanted - _dot(steps[:-1], first), steps[-1])
+        if over == 0 and abs(y) < times[-1]:
             return True
     return False
 
 
-def _askew(own: tuple[Moved, ...]) -> Iterator[tuple[int, int]]:
-    """Yield how far apart two instances are that differ in both dimensions, up to the sign."""
-    (_, m, _), (_, n, _) = own
-    return ((i, j * sign) for i in range(1, m) for j in range(1, n) for sign in (1, -1))
+def largest_class(ranks: Sequence[Rank]) -> int:
+    """Return how many instances that differ in what moves a data space hold one box, at most."""
+    return math.prod(max(layout.largest for layout in layouts_of(rank)) for rank in ranks if rank)
 
 
-def _neighbours(factors: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield how far apart neighbours on a line are by dimension, up to the sign, whatever the order of the loops.
-
-    A loop goes on by one, and those inside it begin anew.
-    """
-    unrolled = [d for d, factor in enumerate(factors) if factor > 1]
-    for one in unrolled:
-        for anew in itertools.product((False, True), repeat=len(unrolled)):
-            if not anew[unrolled.index(one)]:
-                apart = [0] * len(factors)
-                for d, begins in zip(unrolled, anew, strict=True):
-                    apart[d] = 1 if d == one else (1 - factors[d]) * begins
-                yield tuple(apart)
-
-
-class Rank(NamedTuple):
-    """A rank: the open dimensions that move it, those that are unrolled, and what they are."""
-
-    dims: list[int]
-    unrolled: list[int]
-    own: tuple[Moved, ...]
-
-
-def share_passed(ranks: Sequence[Rank], factors: Sequence[int], *, line: bool) -> float:
+def share_passed(ranks: Sequence[Rank], factors: Sequence[int], columns: int, rows: int) -> float:
     """Return the share of the words of all instances that a level which keeps nothing asks for, at least.
 
-    ``line`` says whether its instances lie along one axis.
+    Parameters
+    ----------
+    ranks
+        Of one data space.
+    factors
+        Spatial factors of the level by dimension.
+    columns, rows
+        Of its mesh.
     """
-    several = [rank for rank in ranks if len(rank.unrolled) > 1]
-    worst = math.prod(classes_of(rank.own).least for rank in several)
-    if worst == 1.0 or any(len(rank.unrolled) > 2 for rank in several):
+    several = [rank for rank in ranks if sum(one.factor > 1 for one in rank) > 1]
+    worst = math.prod(min(layout.share for layout in layouts_of(rank)) for rank in several)
+    if worst == 1.0:
+        return 1.0
+    unrolled = [d for d, factor in enumerate(factors) if factor > 1]
+    # Ranks that nothing unrolled moves leave all instances alike.
+    moved = [rank for rank in ranks if any(one.factor > 1 for one in rank)]
+    kinds = [layouts_of(rank) for rank in moved]
+    laid_out = math.prod(map(len, kinds)) * math.factorial(len(unrolled)) * math.prod(factors)
+    if laid_out > _MOST_LAID_OUT or any(not layout.unit for kind in kinds for layout in kind):
         return worst
-    if line:
-        return min((_linked(ranks, apart) for apart in _neighbours(factors)), default=1.0)
-    least = 1.0
-    for rank in several:
-        classes = classes_of(rank.own)
-        tiles = [one for one in classes.share if any(_moves(rank.own, one, apart) for apart in _askew(rank.own))]
-        if tiles:
-            least = min(least, worst / classes.least * min(classes.share[one] for one in tiles))
-    return least
+    return min(
+        (
+            _share_left(moved, chosen, [(d, factors[d]) for d in order], columns, rows)
+            for chosen in itertools.product(*kinds)
+            if any(layout.share < 1.0 for layout in chosen)
+            for order in itertools.permutations(unrolled)
+        ),
+        default=1.0,
+    )
 
 
-def _linked(ranks: Sequence[Rank], apart: tuple[int, ...]) -> float:
-    """Return the least share of tiles that one neighbour hands to another in a step that moves such a rank."""
-    share, raised = 1.0, False
-    for rank in ranks:
-        between = [apart[d] for d in rank.unrolled]
-        if len(rank.dims) == 1 and any(between):
-            return 1.0
-        if len(rank.unrolled) != 2:
-            continue
-        classes, pair = classes_of(rank.own), (between[0], between[1])
-        moved = [one for one in classes.share if all(between) and _moves(rank.own, one, pair)]
-        raised |= bool(moved)
-        share *= min((classes.share[one] for one in moved), default=classes.least)
-    return share if raised else 1.0
+def _share_left(
+    ranks: Sequence[Rank], chosen: Sequence[Layout], loops: Sequence[tuple[int, int]], columns: int, rows: int
+) -> float:
+    """Return what instances over boxes are of what they are at most, if a step leaves those that no link serves."""
+    unit = np.zeros((len(ranks), len(loops)), np.int64)
+    for r, (rank, layout) in enumerate(zip(ranks, chosen, strict=True)):
+        length = dict(zip((one.dim for one in rank), layout.unit, strict=True))
+        unit[r] = [length.get(d, 0) for d, _ in loops]
+    bounds = np.array([bound for _, bound in loops])
+    reach = np.abs(unit) @ (bounds - 1)
+    moves = np.zeros((len(ranks), 2 * int(reach.max()) + 1), np.bool_)
+    for r, layout in enumerate(chosen):
+        moves[r, [move + reach[r] for move in layout.moves if abs(move) <= reach[r]]] = True
+    mean, most = _means(bounds, unit, reach, moves, (columns, rows))
+    return min(1.0, mean / most)
+
+
+@njit
+def _means(bounds: Ints, unit: Ints, reach: Ints, moves: Bools, mesh: tuple[int, int]) -> tuple[float, float]:
+    """Return instances over boxes, of all instances and, at most, of those that links leave in a step.
+
+    Parameters
+    ----------
+    bounds
+        Of the spatial loops, the outermost first.
+    unit, reach
+        By rank, how far an index of a loop moves it, shape (ranks, loops), and how far boxes are apart at most.
+    moves
+        By rank and move, the reach added, whether loops outside may move it so.
+    """
+    instances, spaces = 1, 1
+    for bound in bounds:
+        instances *= bound
+    for length in reach:
+        spaces *= 2 * length + 1
+    box = np.zeros(instances, np.int64)
+    for i in range(instances):
+        rest = i
+        for s in range(bounds.shape[0] - 1, -1, -1):
+            weight = 1
+            for r in range(reach.shape[0]):
+                box[i] += weight * unit[r, s] * (rest % bounds[s])
+                weight *= 2 * reach[r] + 1
+            rest //= bounds[s]
+    least = box.min()
+    seen = np.full(spaces, -1, np.int64)
+    boxes = 0
+    for i in range(instances):
+        boxes += seen[box[i] - least] < 0
+        seen[box[i] - least] = i
+    mean = most = instances / boxes
+    done = {box[0] - box[0]}
+    done.clear()
+    seen[:] = -1
+    for i in range(instances):
+        for way in range(4):
+            other = _neighbour(i, way, instances, mesh)
+            move = box[max(other, 0)] - box[i]
+            if other < 0 or move in done or not _moved(move, reach, moves):
+                continue
+            done.add(move)
+            left, boxes = _left(box, least, move, mesh, seen)
+            if boxes > 0:
+                most = max(most, left / boxes)
+    return mean, most
+
+
+@njit
+def _neighbour(i: int, way: int, instances: int, mesh: tuple[int, int]) -> int:
+    """Return a mesh neighbour of an instance, -1 where there is none (`jouleloop.model.links.neighbour_links`)."""
+    columns, rows = mesh
+    other = i + (1, -1, columns, -columns)[way]
+    outside = other < 0 or other >= instances or max(i, other) // columns >= rows
+    apart = way < 2 and other // columns != i // columns
+    return -1 if outside or apart else other
+
+
+@njit
+def _moved(move: int, reach: Ints, moves: Bools) -> bool:
+    """Whether loops outside may move all ranks so."""
+    possible = True
+    for r in range(reach.shape[0]):
+        width = 2 * reach[r] + 1
+        own = (move + reach[r]) % width
+        possible = possible and moves[r, own]
+        move = (move - (own - reach[r])) // width
+    return bool(possible)
+
+
+@njit
+def _left(box: Ints, least: int, move: int, mesh: tuple[int, int], seen: Ints) -> tuple[int, int]:
+    """Return the instances that no neighbour serves in a step, and their boxes; ``seen`` is all -1, and left so."""
+    instances = box.shape[0]
+    left = boxes = 0
+    for i in range(instances):
+        served = False
+        for way in range(4):
+            other = _neighbour(i, way, instances, mesh)
+            served = served or (other >= 0 and box[other] - box[i] == move)
+        if not served:
+            left += 1
+            boxes += seen[box[i] - least] < 0
+            seen[box[i] - least] = i
+    for i in range(instances):
+        seen[box[i] - least] = -1
+    return left, boxes
+
+
+def unrolled_ranks(coef: Ints, factors: Sequence[int], bounds: Sequence[int]) -> Iterator[Rank]:
+    """Yield the ranks of a data space whose projection is ``coef``, shape (ranks, dimensions)."""
+    for row in coef.tolist():
+        yield tuple(Moved(d, c, factors[d], bounds[d] // factors[d]) for d, c in enumerate(row) if c and bounds[d] > 1)

@@ -1,61 +1,125 @@
-"""Classes of equal boxes beside all instances one by one, and what links leave of them."""
+"""Classes of equal boxes beside all instances one by one, and what links leave of them beside the model."""
 
 import itertools
+import math
 import random
 from collections import Counter
+from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from jouleloop.division import divisors
-from jouleloop.optimum.passing import Moved, Rank, classes_of, share_passed
+from jouleloop.model.links import count_classes, neighbour_links
+from jouleloop.optimum.passing import Moved, Rank, largest_class, layouts_of, share_passed
 
 
-def offsets(a: int, m: int, b: int, n: int) -> dict[tuple[int, int], int]:
+def drawn(rng: random.Random, first: int) -> Rank:
+    """Draw a rank of two unrolled dimensions, numbered from ``first`` on."""
+    return tuple(
+        Moved(first + k, rng.choice((1, 1, 2, 3)), rng.randint(2, 4), rng.choice((1, 2, 2, 3))) for k in (0, 1)
+    )
+
+
+def tiles_of(rank: Rank) -> Iterator[tuple[int, ...]]:
+    """Return all tiles of a rank."""
+    return itertools.product(*(divisors(one.rest) for one in rank))
+
+
+def boxes_of(rank: Rank, tile: tuple[int, ...]) -> list[int]:
     """Return where the box of each instance begins."""
-    return {(i, j): a * i + b * j for i in range(m) for j in range(n)}
+    steps = [one.coef * length for one, length in zip(rank, tile, strict=True)]
+    return [
+        sum(step * i for step, i in zip(steps, index, strict=True))
+        for index in itertools.product(*(range(one.factor) for one in rank))
+    ]
 
 
 def test_classes_are_those_of_all_instances() -> None:
     rng = random.Random(5)
     narrow = 0
     for _ in range(300):
-        one, other = (Moved(rng.randint(1, 4), rng.randint(2, 6), rng.choice((1, 2, 6, 8))) for _ in range(2))
-        found = classes_of((one, other))
-        sizes = {
-            tile: Counter(offsets(one.coef * tile[0], one.factor, other.coef * tile[1], other.factor).values())
-            for tile in itertools.product(divisors(one.rest), divisors(other.rest))
-        }
-        assert found.largest == max(max(own.values()) for own in sizes.values())
-        for tile, own in sizes.items():
-            share = one.factor * other.factor / (len(own) * max(own.values()))
-            assert found.share.get(tile, 1.0) == pytest.approx(share)
-            narrow += share < 1.0
+        rank = drawn(rng, 0)
+        sizes = [Counter(boxes_of(rank, tile)) for tile in tiles_of(rank)]
+        assert largest_class([rank, ()]) == max(max(own.values()) for own in sizes)
+        shares = {sum(own.values()) / (len(own) * max(own.values())) for own in sizes}
+        assert sorted({layout.share for layout in layouts_of(rank)}) == pytest.approx(sorted(shares))
+        narrow += min(shares) < 1.0
     assert narrow > 100
 
 
-def test_links_along_one_dimension_leave_no_larger_classes() -> None:
-    larger = 0
-    for a, m, b, n in itertools.product((1, 2, 3), (2, 3, 5), (1, 2, 3), (2, 4)):
-        box = offsets(a, m, b, n)
-        mean = len(box) / len(set(box.values()))
-        for apart in itertools.product(range(m), range(1 - n, n)):
-            left = Counter(box[i, j] for i, j in box if (i - apart[0], j - apart[1]) not in box)
-            if not left or apart == (0, 0):
-                continue
-            raised = sum(left.values()) / len(left) > mean * (1 + 1e-12)
-            still = a * apart[0] + b * apart[1] == 0
-            assert not raised or (all(apart) and not still), (a, m, b, n, apart)
-            larger += raised
-    # So the lemma needs its share where neighbours differ in both dimensions.
-    assert larger > 10
+def test_more_than_two_unrolled_dimensions_of_a_rank_are_bounded_by_the_widest() -> None:
+    rank = tuple(Moved(d, 1, 2 + d, 1) for d in range(3))
+    assert share_passed([rank], (2, 3, 4), 24, 1) == pytest.approx(4 / 24)
+    assert largest_class([rank]) == 6
 
 
-def test_neighbours_on_a_line_differ_in_both_dimensions_where_a_loop_begins_anew() -> None:
+def test_a_neighbour_in_both_dimensions_counts_as_often_as_it_stands_there() -> None:
     # Taps of one word and pixels two words apart, whose next tile lies four words on.
-    taps, pixels = Moved(1, 3, 1), Moved(2, 2, 28)
-    window = Rank([0, 1], [0, 1], (taps, pixels))
-    other = Rank([2, 3], [2], (Moved(2, 2, 28),))
-    assert share_passed([window], (3, 2, 1, 1), line=True) == 1.0
-    # The fifth neighbour holds what the first asks for next, only where another loop steps between them.
-    assert share_passed([window, other], (3, 2, 2, 1), line=True) == pytest.approx(0.6)
-    assert share_passed([window], (3, 2, 1, 1), line=False) == pytest.approx(0.6)
+    taps, pixels = Moved(1, 1, 3, 1), Moved(2, 2, 2, 28)
+    window, other = (taps, pixels), (Moved(3, 1, 1, 3), Moved(4, 2, 2, 28))
+    assert share_passed([window], (1, 3, 2, 1, 1), 12, 1) == 1.0
+    # Where another loop steps between them, one of 12 instances gets one of 10 boxes from its neighbour.
+    assert share_passed([window, other], (1, 3, 2, 1, 2), 12, 1) == pytest.approx((12 / 10) / (11 / 9))
+
+
+def times(rank: Rank, tile: tuple[int, ...]) -> list[int]:
+    """Return how often loops outside go on, by dimension."""
+    return [one.rest // length for one, length in zip(rank, tile, strict=True)]
+
+
+def most_left(
+    ranks: list[Rank], tiles: list[tuple[int, ...]], loops: list[tuple[int, int]], mesh: tuple[int, int]
+) -> float:
+    """Return instances a box that the model asks for in any step, at most, the loops being in that order."""
+    columns, rows = mesh
+    length = {one.dim: (r, one.coef * n) for r, rank in enumerate(ranks) for one, n in zip(rank, tiles[r], strict=True)}
+    offsets = np.zeros((math.prod(bound for _, bound in loops), len(ranks)), np.int64)
+    for i, index in enumerate(itertools.product(*(range(bound) for _, bound in loops))):
+        for (d, _), k in zip(loops, index, strict=True):
+            if d in length:
+                offsets[i, length[d][0]] += length[d][1] * k
+    codes = np.unique(offsets, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+    linked, sizes = np.zeros(len(codes), np.bool_), np.empty(len(codes), np.int64)
+    most = len(codes) / (codes.max() + 1)
+    steps = [
+        {
+            sum(one.coef * n * one.factor * x for one, n, x in zip(rank, tile, moved, strict=True))
+            for moved in itertools.product(*(range(1 - x, x) for x in times(rank, tile)))
+        }
+        for rank, tile in zip(ranks, tiles, strict=True)
+    ]
+    for move in itertools.product(*steps):
+        neighbour_links(offsets, offsets, np.array(move), columns, rows, linked)
+        left = count_classes(codes, ~linked, sizes)
+        if left:
+            most = max(most, float((~linked).sum() / left))
+    return most
+
+
+def test_links_leave_no_more_of_large_classes_than_is_counted() -> None:
+    rng = random.Random(7)
+    raised = tight = 0
+    for _ in range(70):
+        ranks = [drawn(rng, 0), *([drawn(rng, 2)] if rng.random() < 0.1 else [])]
+        if all(layout.share == 1.0 for layout in layouts_of(ranks[0])):
+            continue
+        factors = [1] * 5
+        for one in itertools.chain(*ranks):
+            factors[one.dim] = one.factor
+        factors[4] = rng.choice((1, 2, 3))
+        instances = math.prod(factors)
+        mesh = (columns := rng.choice((instances, 1, 2, 3, 5, 6)), -(-instances // columns))
+        share = share_passed(ranks, factors, *mesh)
+        least = 1.0
+        for tiles in itertools.product(*map(tiles_of, ranks)):
+            plain = math.prod(factors[d] for d in range(4)) * factors[4]
+            mean = plain / math.prod(len(set(boxes_of(rank, tile))) for rank, tile in zip(ranks, tiles, strict=True))
+            for order in itertools.permutations([d for d, factor in enumerate(factors) if factor > 1]):
+                loops = [(d, factors[d]) for d in order]
+                least = min(least, mean / most_left(ranks, list(tiles), loops, mesh))
+        assert share <= least * (1 + 1e-12), (ranks, factors, mesh)
+        raised += least < 1.0
+        tight += least < 1.0 and share >= least * (1 - 1e-12)
+    assert raised > 3
+    assert tight > raised // 2

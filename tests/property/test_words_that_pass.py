@@ -1,0 +1,93 @@
+"""What a level that keeps nothing passes on, where strided windows are unrolled along both of their dimensions."""
+
+import math
+import os
+import random
+from typing import Any
+
+import numpy as np
+
+from differential.case import Case, components
+from differential.native import load
+from differential.problems import space
+from differential.shared import few_energies
+from jouleloop.errors import MappingError
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapspace.space import build_mapspace
+from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.optimum.groups import Groups
+from jouleloop.optimum.optimise import Search
+from sample import sample_mappings
+
+CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
+NESTS = 12
+INPUTS, LEVEL = 0, 2
+"""The windows, and the level that is asked for them, outside one that passes them."""
+
+
+def drawn(rng: random.Random) -> Case:
+    """Draw strided windows, unrolled below the memory, whose words pass the level below it."""
+    coefficients = {name: rng.choice((1, 1, 2, 3)) for name in ("a", "b")}
+    ranks = ["P*a+R*b", rng.choice(("Q*a+S*b", "Q", "G"))]
+    spaces = [space("T", *ranks), space("W", "R", "S", "M"), space("Z", "P", "Q", "M", "G", write=True)]
+    unrolled = {"P": rng.choice((2, 2, 3, 4)), "R": rng.choice((2, 3)), rng.choice("QSMG"): rng.choice((1, 2, 3))}
+    if rng.random() < 0.3:
+        unrolled |= {"Q": 2, "S": 2}
+    bounds = {d: unrolled.get(d, 1) * rng.choice((1, 2, 2, 3, 4)) for d in "PRQSMG"}
+    order, split = rng.sample("PRQSMG", 6), rng.choice((0, 2, 3, 4, 6))
+    along_x, along_y = (math.prod(unrolled.get(d, 1) for d in some) for some in (order[:split], order[split:]))
+    # A wider mesh has neighbours a row apart that differ in several loops.
+    columns = along_x + rng.choice((0, 0, 1, 2)) * (along_y > 1)
+    named = [{"name": name, "default": value} for name, value in coefficients.items()]
+    shape = {"name": "strided", "dimensions": list("PRQSMG"), "coefficients": named, "data-spaces": spaces}
+    unit = {"name": "mac", "class": "intmac", "attributes": {"datawidth": 8, "meshX": columns}}
+    held = {"word-bits": 8, "depth": 10**6, "meshX": columns}
+    parts = [{"name": name, "class": "SRAM", "attributes": held} for name in ("mid", "buf")]
+    memory = {"name": "DRAM", "class": "DRAM", "attributes": {"word-bits": 8}}
+    node: dict[str, Any] = {"name": f"s1[0..{columns * along_y - 1}]", "local": parts[:1]}
+    node["subtree"] = [{"name": "s2", "local": [parts[1], unit]}]
+    arch = {"architecture": {"version": 0.3, "subtree": [{"name": "s0", "local": [memory], "subtree": [node]}]}}
+    factors = " ".join(f"{d}={unrolled.get(d, 1)}" for d in order)
+    targets = [
+        {"target": "DRAM", "type": "spatial", "permutation": "".join(order), "factors": factors, "split": split},
+        {"target": "mid", "type": "bypass", "keep": ["W", "Z"], "bypass": ["T"]},
+        {"target": "buf", "type": "bypass", "keep": ["T", "W", "Z"]},
+    ]
+    constraints = {"architecture_constraints": {"targets": targets}, "mapspace_constraints": {"targets": []}}
+    case = Case("strided", arch, {"problem": {"shape": shape, "instance": {**bounds, **coefficients}}}, constraints, {})
+    return Case(**{**vars(case), "ert": few_energies(random.Random(0), components(case))})
+
+
+def row_of(search: Search, mapping: Mapping) -> np.ndarray:
+    """Return the spatial factors of a mapping, shape (levels, 1, dimensions)."""
+    names = search.problem.shape.dimensions
+    factors = np.ones((search.levels, 1, len(names)), np.int64)
+    for k, level in enumerate(reversed(mapping.levels)):
+        for d, bound, _ in level.spatial:
+            factors[k, 0, names.index(d)] *= bound
+    return np.ascontiguousarray(factors[:, :, search.dims])
+
+
+def test_a_level_is_asked_for_no_less_than_is_said_to_pass() -> None:
+    compared = narrow = close = 0
+    for seed in range(CASES):
+        case = drawn(random.Random(seed))
+        problem, target = load(case)
+        found = build_mapspace(problem, target.arch, target.constraints)
+        search = Search(found, target.costs, target.semantics)
+        for mapping in sample_mappings(found, NESTS, seed=seed):
+            try:
+                counts = evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics)
+            except MappingError:
+                continue
+            parts = search.solver.parts._replace(row=row_of(search, mapping), ids=np.zeros((1, search.levels), int))
+            boundaries = Groups(search.solver.case, parts).boundaries
+            words = boundaries.least_words(boundaries.group(parts.ids), INPUTS, LEVEL, LEVEL)
+            asked = counts.levels[0].data["T"].reads
+            assert words <= asked + 1, (seed, mapping)
+            compared += 1
+            narrow += words < boundaries.lattice.volume[INPUTS]
+            close += words > 0.999 * asked
+    assert compared > CASES
+    assert narrow > CASES // 20
+    assert close > CASES // 4
