@@ -25,7 +25,6 @@ from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapping.reuse import Reuse
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.optimum.arrays import TABLED
 from jouleloop.optimum.descend import _bound_order
 from jouleloop.optimum.optimise import Search
 from jouleloop.optimum.path import extents
@@ -107,7 +106,7 @@ def along(search: Search, mapping: Mapping) -> list[float]:
     assert len(own)
     kept = [[s.name in at.keep - at.reuse.no_coalesce for s in search.problem.data_spaces] for at in levels]
     solver = search.solver
-    if solver.parts.stand[TABLED] < 0:
+    if solver.parts.stand[0]["tabled"] < 0:
         solver.list_all()
     parts = [p for p in range(solver.count) if solver.parts.unrolling[p] in own and (solver.keep_of(p) == kept).all()]
     assert parts

@@ -33,9 +33,25 @@ BEST = np.dtype(
     ],
     align=True,
 )
-#: Places of the counters: nests evaluated; nodes entered; nodes cut by a bound, by a capacity; evaluations and nodes
-#: allowed; what ended the search; work done; the work and the evaluations at which a kernel returns to its caller.
-VISITED, NODES, CUT_BOUND, CUT_CAPACITY, BUDGET, NODE_LIMIT, STOPPED, TICKS, PAUSE, ENOUGH, COUNTERS = range(11)
+#: What a search counts, and how far it may go.
+COUNTERS = np.dtype(
+    [
+        # Nests evaluated; nodes entered; nodes cut by a bound, by a capacity.
+        ("visited", np.int64),
+        ("nodes", np.int64),
+        ("cut_bound", np.int64),
+        ("cut_capacity", np.int64),
+        # Evaluations and nodes allowed, and what ended the search.
+        ("budget", np.int64),
+        ("node_limit", np.int64),
+        ("stopped", np.int64),
+        # Work done; the work and the evaluations at which a kernel returns to its caller.
+        ("ticks", np.int64),
+        ("pause", np.int64),
+        ("enough", np.int64),
+    ],
+    align=True,
+)
 #: What ended a search: nothing, too many evaluations, too many nodes, a full log, too many parts.
 RUNNING, BY_EVALUATIONS, BY_NODES, BY_LOG, BY_PARTS = range(5)
 
@@ -266,10 +282,27 @@ PROFILE = np.dtype(
     ],
     align=True,
 )
-#: Places of where a pass over all parts stands: parts that wait; the part that is searched and the one whose tables
-#: are filled (-1: none), and the lattice points of those; tables filled and quick descents made so far; whether this is
-#: one; parts so far; what the kernel wants before it can go on; nests evaluated before the part was begun.
-LEFT, CURRENT, TABLED, POINTS, FILLED, DIVES, DIVING, COUNT_PARTS, WANTS, BEGUN, PASS = range(11)
+#: Where a pass over all parts stands.
+STAND = np.dtype(
+    [
+        # Parts that wait, and parts so far.
+        ("left", np.int64),
+        ("parts", np.int64),
+        # The part that is searched and the one whose tables are filled (-1: none), and the lattice points of those.
+        ("current", np.int64),
+        ("tabled", np.int64),
+        ("points", np.int64),
+        # Tables filled and quick descents made so far; whether this is one.
+        ("filled", np.int64),
+        ("dives", np.int64),
+        ("diving", np.bool_),
+        # What the kernel wants before it can go on.
+        ("wants", np.int64),
+        # Nests evaluated before the part was begun.
+        ("begun", np.int64),
+    ],
+    align=True,
+)
 #: What a kernel may want: nothing, room for more parts or children, arrangements or neighbours of the part at hand.
 NOTHING, ROOM, ROWS, ARRANGED, NEIGHBOURS = range(5)
 #: How far a part is: its bound takes no tables; the parts of its unrolling that keep something else wait as well; its
@@ -617,7 +650,7 @@ class Parts(NamedTuple):
     heap
         The parts that wait, as a binary heap.
     stand
-        Shape (PASS,).
+        One record of `STAND`.
     pair_pj, column_pj, order
         Work space for one unrolling: energy between two levels; energy by data space and column, and the columns sorted
         by it.
@@ -638,7 +671,7 @@ class Parts(NamedTuple):
     value: Floats
     stage: Ints
     heap: Ints
-    stand: Ints
+    stand: Records
     pair_pj: Floats
     column_pj: Floats
     order: Ints
@@ -671,12 +704,12 @@ class Tally(NamedTuple):
     best
         One record of `BEST`.
     counters
-        Shape (COUNTERS,).
+        One record of `COUNTERS`.
     """
 
     mode: int
     best: Records
-    counters: Ints
+    counters: Records
     found: Found
     log: Log
 
@@ -768,13 +801,13 @@ def new_best(limit_pj: float = np.inf, delay_power: float = 1.0, most_cycles: fl
     return best
 
 
-def new_counters(budget: int | None = None, nodes: int | None = None) -> Ints:
+def new_counters(budget: int | None = None, nodes: int | None = None) -> Records:
     """Return counters at zero that allow ``budget`` evaluations and so many nodes, without a pause."""
-    counters = np.zeros(COUNTERS, np.int64)
+    counters = np.zeros(1, COUNTERS)
     most = np.iinfo(np.int64).max
-    counters[BUDGET] = most if budget is None else budget
-    counters[NODE_LIMIT] = most if nodes is None else nodes
-    counters[PAUSE] = counters[ENOUGH] = most
+    counters[0]["budget"] = most if budget is None else budget
+    counters[0]["node_limit"] = most if nodes is None else nodes
+    counters[0]["pause"] = counters[0]["enough"] = most
     return counters
 
 

@@ -149,12 +149,12 @@ def _follow(search: Search, part: int, mode: int, best: Records, room: int) -> G
         own, found = best.copy(), search.new_found()
         search.solver.begin_one(part)
         ended = False
-        while not ended and not counters[arrays.STOPPED]:
-            counters[arrays.PAUSE] = counters[arrays.TICKS] + _SLICE_TICKS
+        while not ended and not counters[0]["stopped"]:
+            counters[0]["pause"] = counters[0]["ticks"] + _SLICE_TICKS
             ended = search.solver.run(mode, own, counters, found, log)
             if not ended:
                 yield False
-        if not counters[arrays.STOPPED]:
+        if not counters[0]["stopped"]:
             return log
         if events >= room:
             raise InputError(Fault("the certificate would be too large", allowed=f"at most {MOST_EVENTS} events"))

@@ -26,11 +26,8 @@ from jouleloop.model.evaluate import count_nest
 from jouleloop.optimum.arrays import (
     BY_LOG,
     CANONICAL,
-    CUT_BOUND,
-    CUT_CAPACITY,
     DELAY,
     ENERGY,
-    ENOUGH,
     ENTER,
     EVALUATED,
     EXPAND,
@@ -39,17 +36,12 @@ from jouleloop.optimum.arrays import (
     LAST,
     LEFT_OUT,
     NO_TILE,
-    NODES,
     OPENED,
     ORDERED,
-    PAUSE,
     PRODUCT,
     RUNNING,
     SLACK,
-    STOPPED,
     TAKE,
-    TICKS,
-    VISITED,
     Arrangements,
     Case,
     Found,
@@ -131,7 +123,7 @@ def note(tally: Tally, what: int, level: int, point: int, order: int, value: flo
     if n < 0:
         return
     if n == log.event.shape[0]:
-        tally.counters[STOPPED] = BY_LOG
+        tally.counters[0].stopped = BY_LOG
         return
     event = log.event[n]
     event.what, event.level, event.point, event.order, event.value = what, level, point, order, value
@@ -212,8 +204,8 @@ def _evaluate_arrangements(
             member += 1
             for level in range(chosen.shape[0]):
                 chosen[level] = arrangements.members[member, level, 0]
-        tally.counters[VISITED] += 1
-        tally.counters[TICKS] += _EVALUATION_TICKS
+        tally.counters[0].visited += 1
+        tally.counters[0].ticks += _EVALUATION_TICKS
         _place_spatial(arrangements, chosen, nest)
         total_pj, cycles, _, _ = count_nest(case.target, nest, work)
         least_pj = min(least_pj, total_pj)
@@ -404,9 +396,9 @@ def _list_tiles(case: Case, path: Path, steps: float, level: int, tally: Tally, 
     count = passing if few else divisors
     cursor = stack.cursor[0]
     while cursor.listed < count:
-        if counters[TICKS] >= counters[PAUSE] or not _has_room(stack, level, 1):
+        if counters[0].ticks >= counters[0].pause or not _has_room(stack, level, 1):
             return False
-        counters[TICKS] += 1
+        counters[0].ticks += 1
         if few:
             inside = read_tile(axis, stack.tiles[level, cursor.listed], index, target)
             cursor.listed += 1
@@ -417,11 +409,11 @@ def _list_tiles(case: Case, path: Path, steps: float, level: int, tally: Tally, 
             profile.tiles += 1
             floor_pj = path.certain_pj[level] + floor_pj_of(case, path, level, index, target, moving[:n])
             if floor_pj == np.inf:
-                counters[CUT_CAPACITY] += 1
+                counters[0].cut_capacity += 1
                 profile.roomless += 1
                 note(tally, NO_TILE, level, point, 0, floor_pj)
             elif beaten(tally.mode, tally.best, floor_pj, steps):
-                counters[CUT_BOUND] += 1
+                counters[0].cut_bound += 1
                 profile.tiles_out += 1
                 note(tally, LEFT_OUT, level, point, -1, floor_pj)
             else:
@@ -472,7 +464,7 @@ def _list_orders(case: Case, path: Path, steps: float, level: int, row: int, tal
     extents(case, level, point, extent)
     more = True
     while more:
-        counters[TICKS] += _ORDER_TICKS
+        counters[0].ticks += _ORDER_TICKS
         profile.orders += 1
         if tally.log.used[0] < 0 and start == 0 and stop > 1:
             # Orders that share their innermost loops follow each other, and the tables bound them together.
@@ -486,7 +478,7 @@ def _list_orders(case: Case, path: Path, steps: float, level: int, row: int, tal
                 inward_pj = enter_pj(case, path, level, index, target, moving[:n], innermost, run)
                 shared = run + 1 if beaten(mode, best, path.certain_pj[level] + inward_pj, steps) else 0
             if shared > 0:
-                counters[CUT_BOUND] += 1
+                counters[0].cut_bound += 1
                 profile.orders_out += 1
                 reverse(moving, shared, stop)
                 more = order_after(moving, start, stop)
@@ -494,7 +486,7 @@ def _list_orders(case: Case, path: Path, steps: float, level: int, row: int, tal
         certain_pj, bound_pj, cycles = _bound_child(case, path, steps, level, row, n, tally, stack)
         code = encode_order(moving, n)
         if beaten(mode, best, bound_pj, cycles):
-            counters[CUT_BOUND] += 1
+            counters[0].cut_bound += 1
             profile.orders_out += 1
             note(tally, LEFT_OUT, level, point, code, bound_pj)
         else:
@@ -537,7 +529,7 @@ def _enter(
     counters, region, cursor = tally.counters, stack.region, stack.cursor[0]
     if used_up(counters):
         return level
-    counters[NODES] += 1
+    counters[0].nodes += 1
     stack.profile[level].nodes += 1
     if level == 0:
         least_pj = _evaluate_leaf(case, path, run, arrangements, work, tally, stack.work[0], stack.chosen)
@@ -590,12 +582,12 @@ def _take(case: Case, path: Path, steps: float, level: int, tally: Tally, stack:
     pop(stack.heap, region[level].begin, region[level].waiting, stack.child["key"])
     region[level].waiting -= 1
     if beaten(tally.mode, tally.best, stack.child[c].bound_pj, steps):
-        counters[CUT_BOUND] += 1
+        counters[0].cut_bound += 1
         profile.taken_out += 1
         note(tally, LEFT_OUT, level, point, order, stack.child[c].bound_pj)
         if tally.mode != CANONICAL and tally.log.used[0] < 0:
             # No other has a lower bound.
-            counters[CUT_BOUND] += region[level].waiting
+            counters[0].cut_bound += region[level].waiting
             profile.taken_out += region[level].waiting
             region[level].waiting = 0
         return level, False
@@ -628,8 +620,8 @@ def descend(
     asked = False
     cursor.needed = 0
     while level <= top:
-        paused = counters[TICKS] >= counters[PAUSE] or counters[VISITED] >= counters[ENOUGH]
-        if paused or asked or counters[STOPPED] != RUNNING or cursor.needed > 0:
+        paused = counters[0].ticks >= counters[0].pause or counters[0].visited >= counters[0].enough
+        if paused or asked or counters[0].stopped != RUNNING or cursor.needed > 0:
             cursor.level = level
             return False
         if cursor.phase == ENTER:

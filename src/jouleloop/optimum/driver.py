@@ -14,11 +14,10 @@ import numpy as np
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import MapSpace
-from jouleloop.model.arrays import Ints
+from jouleloop.model.arrays import Records
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.model.support import Use
-from jouleloop.optimum.arrays import NODES
 from jouleloop.optimum.limit import MEMORY, Progress, Watch
 from jouleloop.optimum.result import Profile, SearchResult, counted
 from jouleloop.optimum.supported import NEXT, check_objective
@@ -65,7 +64,7 @@ class Kernel(ABC):
     factorizations: int
     """Mappings of the mapspace, and choices of its factors."""
 
-    def __init__(self, task: Task, counters: Ints) -> None:
+    def __init__(self, task: Task, counters: Records) -> None:
         self.task, self.space, self.counters, self.objective = task, task.space, counters, task.first
 
     @abstractmethod
@@ -177,14 +176,16 @@ class _Outcome:
         return dict(zip(["unrollings", *self.passes], np.diff(clock).tolist(), strict=True))
 
 
-def _run(kernel: Kernel, task: Task, counters: Ints, clock: list[float]) -> _Outcome:
+def _run(kernel: Kernel, task: Task, counters: Records, clock: list[float]) -> _Outcome:
     """Run all passes."""
     outcome = _Outcome()
 
     def progress() -> Progress:
         value, lower = kernel.incumbent(), kernel.bound()
         lower = lower if value is None else min(lower, value)
-        return Progress(task.watch.seconds, value, lower, kernel.objective.unit, *kernel.left(), int(counters[NODES]))
+        return Progress(
+            task.watch.seconds, value, lower, kernel.objective.unit, *kernel.left(), int(counters[0]["nodes"])
+        )
 
     for name in kernel.passes():
         outcome.stopped = task.watch.run(kernel.expand, counters, progress)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jouleloop.errors import Fault, InputError
-from jouleloop.model.arrays import MAX_LOOPS, Ints
-from jouleloop.optimum.arrays import BY_EVALUATIONS, BY_NODES, BY_PARTS, PAUSE, STOPPED, TICKS, new_counters
+from jouleloop.model.arrays import MAX_LOOPS, Ints, Records
+from jouleloop.optimum.arrays import BY_EVALUATIONS, BY_NODES, BY_PARTS, new_counters
 from jouleloop.workload.problem import Problem
 
 #: What may stop a search before it ends.
@@ -96,7 +96,7 @@ class Watch:
         """Seconds since the search began."""
         return time.monotonic() - self.started
 
-    def begin(self, budget: int | None) -> Ints:
+    def begin(self, budget: int | None) -> Records:
         """Start the clock; return the counters of the search."""
         self.started = time.monotonic()
         self._most_ticks = math.inf if budget is None else _BUDGET_TICKS + budget * _TICKS_AN_EVALUATION
@@ -108,7 +108,7 @@ class Watch:
     @property
     def worked(self) -> int:
         """Work of the search so far."""
-        return int(self._counters[TICKS])
+        return int(self._counters[0]["ticks"])
 
     def stop(self) -> None:
         """Ask the search to stop as soon as it can; may be called from a signal handler."""
@@ -119,13 +119,13 @@ class Watch:
         late = self.limit.seconds is not None and self.seconds >= self.limit.seconds
         return self._asked or (SECONDS if late else self.within.asked() if self.within else "")
 
-    def stopped(self, counters: Ints) -> str:
+    def stopped(self, counters: Records) -> str:
         """Return what has stopped the search, or nothing."""
-        if counters[STOPPED]:
-            return _COUNTED[int(counters[STOPPED])]
-        return BUDGET if counters[TICKS] >= self._most_ticks else self.asked()
+        if counters[0]["stopped"]:
+            return _COUNTED[int(counters[0]["stopped"])]
+        return BUDGET if counters[0]["ticks"] >= self._most_ticks else self.asked()
 
-    def run(self, some: Callable[[], bool], counters: Ints, progress: Callable[[], Progress]) -> str:
+    def run(self, some: Callable[[], bool], counters: Records, progress: Callable[[], Progress]) -> str:
         """Call ``some``, which does some of the work and says whether it was the last, until it was or must not be.
 
         Returns
@@ -133,13 +133,13 @@ class Watch:
         What stopped it, or nothing.
         """
         while not (stopped := self.stopped(counters)):
-            before, done = time.monotonic(), int(counters[TICKS])
-            counters[PAUSE] = min(done + self._ticks, self._most_ticks)
+            before, done = time.monotonic(), int(counters[0]["ticks"])
+            counters[0]["pause"] = min(done + self._ticks, self._most_ticks)
             if some():
                 return ""
             if self.tell is not None:
                 self.tell(self, progress)
-            self._pace(int(counters[TICKS]) - done, time.monotonic() - before)
+            self._pace(int(counters[0]["ticks"]) - done, time.monotonic() - before)
         return stopped
 
     def _pace(self, done: int, seconds: float) -> None:

@@ -10,7 +10,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import MapSpace, slot_array
-from jouleloop.model.arrays import CAPACITY, LEAK_PJ, NO_COALESCE, Bools, Encoded, Floats, Ints, Records
+from jouleloop.model.arrays import CAPACITY, LEAK_PJ, NO_COALESCE, Bools, Encoded, Floats, Records
 from jouleloop.model.encode import encode, narrowed
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.network import is_wired, takes_energy
@@ -19,18 +19,10 @@ from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
 from jouleloop.optimum.arrays import (
     CANONICAL,
-    CURRENT,
     DELAY,
     ENERGY,
-    FILLED,
     LEAST,
-    LEFT,
-    NODES,
-    PAUSE,
     PRODUCT,
-    STOPPED,
-    TABLED,
-    TICKS,
     Found,
     Parts,
     new_best,
@@ -170,7 +162,7 @@ class Search:
         """Return the record of a search that has found nothing yet."""
         return new_found(self.levels, len(self.columns))
 
-    def outside(self, objective: Objective, counters: Ints) -> Outside:
+    def outside(self, objective: Objective, counters: Records) -> Outside:
         """Return what looks for a mapping outside the tree; what that does counts as work."""
         if self._outside is not None:
             return self._outside
@@ -186,7 +178,7 @@ class Search:
         self._outside = Outside(walker, None if apart else solve, solved=solved, most_cycles=self.most_cycles)
         return self._outside
 
-    def _solve(self, choice: Choice, below: float, objective: Objective, counters: Ints) -> Incumbent | None:
+    def _solve(self, choice: Choice, below: float, objective: Objective, counters: Records) -> Incumbent | None:
         """Search one choice of what is kept for a mapping below a value, for a while; return it, if there is one."""
         columns = [column[[own]] for column, own in zip(self.columns, choice, strict=True)]
         solver, found, own = self._solver(self.target, self._asked, columns), self.new_found(), new_counters()
@@ -194,10 +186,10 @@ class Search:
         mode = mode_of(objective)
         place = {ENERGY: "energy_pj", DELAY: "cycles", PRODUCT: "product"}[mode]
         best[place] = below ** (1.0 / (objective.energy_power or 1))
-        own[PAUSE] = _SOLVE_TICKS
+        own[0]["pause"] = _SOLVE_TICKS
         solver.start(mode, best)
         solver.run(mode, best, own, found)
-        counters[TICKS] += own[TICKS]
+        counters[0]["ticks"] += own[0]["ticks"]
         if found.arrangement[0] < 0:
             return None
         mapping = self.mapping(found)
@@ -222,9 +214,9 @@ class Search:
         """Return the tables filled, the CPU seconds that went into them, and the counts by level."""
         solver = self.solver
         stand = solver.parts.stand
-        tables, last = int(stand[FILLED]), max(0, int(stand[TABLED]))
+        tables, last = int(stand[0]["filled"]), max(0, int(stand[0]["tabled"]))
         for _ in "compiled", "timed":
-            stand[TABLED] = -1
+            stand[0]["tabled"] = -1
             began = time.process_time()
             solver.fill_tables(last, float(solver.case.tables.limit[0]))
         rows = solver.stack.profile[::-1].tolist()
@@ -242,8 +234,8 @@ class Search:
 
         def progress() -> Progress:
             stand = solver.parts.stand
-            waiting = int(stand[LEFT]) + int(stand[CURRENT] >= 0)
-            return Progress(self.watch.seconds, None, 0.0, "pJ", waiting, solver.count, int(counters[NODES]))
+            waiting = int(stand[0]["left"]) + int(stand[0]["current"] >= 0)
+            return Progress(self.watch.seconds, None, 0.0, "pJ", waiting, solver.count, int(counters[0]["nodes"]))
 
         self.watch.run(lambda: solver.run(ENERGY, best, counters, found), counters, progress)
         return bool(found.arrangement[0] >= 0)
@@ -259,7 +251,7 @@ class PerfectKernel(Kernel):
     use = Use.PERFECT
     proven = "exhaustive branch and bound: every part left out has a lower bound no better than this"
 
-    def __init__(self, task: Task, counters: Ints) -> None:
+    def __init__(self, task: Task, counters: Records) -> None:
         super().__init__(task, counters)
         most, by_energy = task.limit_cycles, task.objective == ("energy",) and task.most_cycles is None
         self.search = Search(task.space, task.costs, task.semantics, task.watch, by_energy=by_energy, most_cycles=most)
@@ -322,10 +314,10 @@ class PerfectKernel(Kernel):
             return False
         if self.aside:
             # Counted, so that it comes at the same place whenever slices end.
-            counters[PAUSE] = min(counters[PAUSE], self.look_ticks)
+            counters[0]["pause"] = min(counters[0]["pause"], self.look_ticks)
         ended = self.search.solver.run(self.mode, self.best, counters, self.found)
-        if self.aside and not ended and counters[TICKS] >= self.look_ticks and not counters[STOPPED]:
-            self._look_outside(deep=bool(counters[TICKS] >= self.deep_ticks))
+        if self.aside and not ended and counters[0]["ticks"] >= self.look_ticks and not counters[0]["stopped"]:
+            self._look_outside(deep=bool(counters[0]["ticks"] >= self.deep_ticks))
         return ended
 
     def _look_outside(self, *, deep: bool) -> None:
@@ -333,7 +325,7 @@ class PerfectKernel(Kernel):
 
         Each call takes a step outside, puts off the next look beyond the work done, or looks no more: searches end.
         """
-        ticks = int(self.counters[TICKS])
+        ticks = int(self.counters[0]["ticks"])
         value, outside = self.incumbent(), self.search.outside(self.objective, self.counters)
         wide = _WIDE_GAP if deep or self.deep_ticks == _MANY_TICKS else _HUGE_GAP
         near = value is not None and value <= (1 + wide) * self.bound()
@@ -374,10 +366,10 @@ class PerfectKernel(Kernel):
     def _regroup(self, regrouping: Iterator[int | float | Parts]) -> None:
         """Bound groups until it is time for a pause; after the last the search begins anew with what is left."""
         counters = self.counters
-        while counters[TICKS] < counters[PAUSE] and not self.search.watch.asked():
+        while counters[0]["ticks"] < counters[0]["pause"] and not self.search.watch.asked():
             found = next(regrouping, None)
             if isinstance(found, int):
-                counters[TICKS] += found
+                counters[0]["ticks"] += found
                 continue
             if isinstance(found, float):
                 self.grouped_pj = found
@@ -405,7 +397,7 @@ class PerfectKernel(Kernel):
     def left(self) -> tuple[int, int]:
         """Return the parts that wait or are searched, and all."""
         stand = self.search.solver.parts.stand
-        return int(stand[LEFT]) + int(stand[CURRENT] >= 0), self.search.solver.count
+        return int(stand[0]["left"]) + int(stand[0]["current"] >= 0), self.search.solver.count
 
     def local_search(self, stopped: str, lower: float) -> None:
         """Look outside the tree where there is no mapping yet, or one far above the bound."""

@@ -3,15 +3,10 @@
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints, Records
 from jouleloop.optimum.arrays import (
-    BUDGET,
     BY_EVALUATIONS,
     BY_NODES,
-    NODE_LIMIT,
-    NODES,
     RANK,
     RUNNING,
-    STOPPED,
-    VISITED,
 )
 
 
@@ -104,13 +99,13 @@ def push(heap: Ints, first: int, size: int, keys: Floats, item: int) -> None:
 
 
 @njit
-def used_up(counters: Ints) -> bool:
+def used_up(counters: Records) -> bool:
     """Whether a search has to stop: it did before, or its evaluations or nodes are used up."""
-    if counters[VISITED] >= counters[BUDGET]:
-        counters[STOPPED] = BY_EVALUATIONS
-    elif counters[NODES] >= counters[NODE_LIMIT]:
-        counters[STOPPED] = BY_NODES
-    return bool(counters[STOPPED] != RUNNING)
+    if counters[0].visited >= counters[0].budget:
+        counters[0].stopped = BY_EVALUATIONS
+    elif counters[0].nodes >= counters[0].node_limit:
+        counters[0].stopped = BY_NODES
+    return bool(counters[0].stopped != RUNNING)
 
 
 @njit

@@ -16,8 +16,6 @@ from jouleloop.model.arrays import LEAK_PJ, Bools, Floats, Ints, LayerArrays, Re
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import (
     CANONICAL,
-    COUNT_PARTS,
-    CURRENT,
     DELAY,
     KEPT,
     MOVED,
@@ -25,14 +23,13 @@ from jouleloop.optimum.arrays import (
     PART_BOUND,
     PART_KEY,
     PART_VALUES,
-    PASS,
     PLAIN,
     PRODUCT,
     RUN,
     SKETCHED,
     SPREAD,
+    STAND,
     STANDING,
-    TABLED,
     Case,
     Parts,
     Path,
@@ -84,8 +81,8 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArra
     for v, column in enumerate(columns):
         own = is_open[:, v]
         numbers[v, : len(column)] = (~column[:, own] * (1 << bits[own, v])).sum(axis=1)
-    stand = np.zeros(PASS, np.int64)
-    stand[[CURRENT, TABLED]] = -1
+    stand = np.zeros(1, STAND)
+    stand["current"] = stand["tabled"] = -1
     room = count + spaces
     return Parts(
         row,
@@ -183,7 +180,7 @@ def open_part(case: Case, path: Path, parts: Parts, part: int) -> float:
 @njit
 def _sketch(case: Case, parts: Parts, u: int) -> float:
     """Bound all columns of all data spaces under an unrolling, and sort them; return what the operations cost [pJ]."""
-    parts.stand[TABLED] = -1
+    parts.stand[0].tabled = -1
     macs = _open(case, parts, u)
     for v in range(case.keep.shape[1]):
         parts.pair_pj[:] = -1.0
@@ -258,13 +255,13 @@ def sketch_parts(case: Case, parts: Parts, first: int, last: int) -> None:
     for u in range(first, last):
         parts.rank[u] = 0
         _add(parts, u, _sketch(case, parts, u), u, stage)
-    parts.stand[COUNT_PARTS] = last
+    parts.stand[0].parts = last
 
 
 @njit
 def has_room(parts: Parts) -> bool:
     """Whether there is room for all parts that follow from one."""
-    return bool(parts.stand[COUNT_PARTS] + parts.columns.shape[0] <= parts.unrolling.shape[0])
+    return bool(parts.stand[0].parts + parts.columns.shape[0] <= parts.unrolling.shape[0])
 
 
 @njit
@@ -280,12 +277,12 @@ def spread(case: Case, parts: Parts, part: int) -> int:
     added = 0
     for v in range(first, spaces):
         if parts.rank[part, v] + 1 < parts.column_counts[v]:
-            new = parts.stand[COUNT_PARTS] + added
+            new = parts.stand[0].parts + added
             parts.rank[new] = parts.rank[part]
             parts.rank[new, v] += 1
             _add(parts, u, base_pj, new, SKETCHED)
             added += 1
-    parts.stand[COUNT_PARTS] += added
+    parts.stand[0].parts += added
     return added
 
 
@@ -299,7 +296,7 @@ def key_of(mode: int, bound_pj: float, steps: float, power: float) -> float:
 
 def sorted_parts(mode: int, best: Records, parts: Parts) -> Ints:
     """Write what all parts are sorted by in a mode; return those that a tile may fit in, sorted."""
-    count = int(parts.stand[COUNT_PARTS])
+    count = int(parts.stand[0]["parts"])
     bound_pj, unrolling = parts.value[:count, PART_BOUND], parts.unrolling[:count]
     steps = parts.steps[unrolling]
     keys = parts.value[:count, PART_KEY]
@@ -322,7 +319,7 @@ def list_all(case: Case, parts: Parts) -> Parts:
         raise InputError(Fault("too many parts to be listed", value=count, allowed=f"at most {MOST_PARTS}"))
     parts = grown(parts, max(count + spaces, len(parts.unrolling)))
     part = 0
-    while part < parts.stand[COUNT_PARTS]:
+    while part < parts.stand[0]["parts"]:
         if parts.stage[part] == SKETCHED:
             spread(case, parts, part)
         part += 1

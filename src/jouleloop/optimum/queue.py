@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from jouleloop.model.arrays import Floats, Ints
-from jouleloop.optimum.arrays import PAUSE, TICKS
+from jouleloop.model.arrays import Floats, Records
 
 #: How far above the least bound a mapping is looked for at first, relatively.
 _FIRST_SHARE = 1e-3
@@ -39,7 +38,7 @@ class Queue:
         bounds: Floats,
         slack: float,
         expand: Callable[[int], Iterator[bool]],
-        counters: Ints,
+        counters: Records,
         *,
         growth: float | None = None,
         turns: int = 1,
@@ -84,9 +83,9 @@ class Queue:
             if not turns:
                 return
             work = turns.popleft()
-            until, paused = self.counters[TICKS] + _TURN_TICKS, True
-            while paused and self.counters[TICKS] < until:
-                self.counters[PAUSE] = min(self.counters[PAUSE], until)
+            until, paused = self.counters[0]["ticks"] + _TURN_TICKS, True
+            while paused and self.counters[0]["ticks"] < until:
+                self.counters[0]["pause"] = min(self.counters[0]["pause"], until)
                 paused = next(work, True) is False
                 if paused:
                     yield False

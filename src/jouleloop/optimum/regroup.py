@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator
 import numpy as np
 
 from jouleloop.model.arrays import Bools, Floats, Ints
-from jouleloop.optimum.arrays import COUNT_PARTS, CURRENT, IDLE, PART_BOUND, SPREAD, TABLED, Parts
+from jouleloop.optimum.arrays import IDLE, PART_BOUND, SPREAD, Parts
 from jouleloop.optimum.group_walk import Left, Walk
 from jouleloop.optimum.groups import Groups, kept_of
 from jouleloop.optimum.parts import MOST_PARTS, sketch_columns
@@ -146,8 +146,8 @@ def _made(parts: Parts, found: list[tuple[int, Ints, Floats]]) -> Parts:
     room = count + spaces
     value = np.empty((room, parts.value.shape[1]))
     value[:count, PART_BOUND] = np.concatenate([np.zeros(0), *(bound for *_, bound in found)])
-    stand[[CURRENT, TABLED]] = -1
-    stand[COUNT_PARTS] = count
+    stand["current"] = stand["tabled"] = -1
+    stand[0]["parts"] = count
     return parts._replace(
         stand=stand,
         unrolling=np.append(unrolling, np.zeros(spaces, np.int64)),

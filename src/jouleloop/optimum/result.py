@@ -4,10 +4,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.model.arrays import Ints
+from jouleloop.model.arrays import Records
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, NODES, VISITED
 from jouleloop.optimum.limit import gap_of
 
 Status = Literal["ok", "no_mapping", "invalid", "failed"]
@@ -94,9 +93,11 @@ class SearchResult:
         }
 
 
-def counted(result: SearchResult, counters: Ints) -> SearchResult:
+def counted(result: SearchResult, counters: Records) -> SearchResult:
     """Return the answer with what the counters of its search say."""
-    pruned = {"bound": CUT_BOUND, "capacity": CUT_CAPACITY, "nodes": NODES}
+    pruned = {"bound": "cut_bound", "capacity": "cut_capacity", "nodes": "nodes"}
     return replace(
-        result, visited=int(counters[VISITED]), pruned={name: int(counters[place]) for name, place in pruned.items()}
+        result,
+        visited=int(counters[0]["visited"]),
+        pruned={name: int(counters[0][place]) for name, place in pruned.items()},
     )

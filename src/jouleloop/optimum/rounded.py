@@ -16,14 +16,13 @@ from jouleloop.mapspace.nest import mapping_of
 from jouleloop.mapspace.rounded import index_factorizations, rounded_chains
 from jouleloop.mapspace.space import FactorSlot
 from jouleloop.mapspace.spatial import Arrangement, arrangements_of, parallelism
-from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Ints, NestArrays, new_work
+from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Ints, NestArrays, Records, new_work
 from jouleloop.model.encode import encode, nest_arrays
 from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.residual import has_residuals
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
-from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, NODES, PAUSE, TICKS, VISITED
 from jouleloop.optimum.driver import SEARCH, Kernel, Task
 from jouleloop.optimum.limit import check_dimensions
 from jouleloop.optimum.order import used_up
@@ -53,7 +52,7 @@ class RoundedKernel(Kernel):
     use = Use.ROUNDED
     proven = "all ends that rounding up leaves: every order was evaluated, or has a lower bound no better than this"
 
-    def __init__(self, task: Task, counters: Ints) -> None:
+    def __init__(self, task: Task, counters: Records) -> None:
         super().__init__(task, counters)
         space, costs = task.space, task.costs
         problem, rules = space.problem, rules_of(task.semantics)
@@ -112,7 +111,7 @@ class RoundedKernel(Kernel):
         self.queue = Queue(np.array([value for value, _, _ in self.parts]), _TIE, self._follow, self.counters)
         self.queue.value = self.best[0]
         yield from self.queue.run()
-        self.counters[CUT_BOUND] += int((~self.queue.begun).sum())
+        self.counters[0]["cut_bound"] += int((~self.queue.begun).sum())
 
     def _follow(self, n: int) -> Iterator[bool]:
         """Evaluate all orders of a part; yield False where it is time for a pause."""
@@ -132,7 +131,7 @@ class RoundedKernel(Kernel):
 
     def left(self) -> tuple[int, int]:
         """Return the parts that are not left out, and all so far."""
-        return len(self.parts) - int(self.counters[CUT_BOUND]), len(self.parts)
+        return len(self.parts) - int(self.counters[0]["cut_bound"]), len(self.parts)
 
     def mapping(self) -> Mapping | None:
         """Return the best mapping."""
@@ -151,10 +150,10 @@ class RoundedKernel(Kernel):
             factors = tuple(tuple(ends[at].tolist()) if at >= 0 else () for at in self.inside)
             enough = parallelism(factors, fanout) >= self.space.min_parallelism
             for place, keep in enumerate(self.space.keeps):
-                self.counters[NODES] += 1
-                self.counters[TICKS] += _BOUND_TICKS
+                self.counters[0]["nodes"] += 1
+                self.counters[0]["ticks"] += _BOUND_TICKS
                 if not enough or not all(arrangements) or not self._fits(ends, keep):
-                    self.counters[CUT_CAPACITY] += 1
+                    self.counters[0]["cut_capacity"] += 1
                     yield None
                     continue
                 first = [found[0] for found in arrangements]
@@ -201,8 +200,8 @@ class RoundedKernel(Kernel):
         for temporal in _products([partial(orders_of, slot, ends[at]) for slot, at in slots]):
             for spatial in itertools.product(*self._arrangements(ends)):
                 value = self._value(nest_arrays(temporal, spatial, keep))
-                self.counters[VISITED] += 1
-                self.counters[TICKS] += _EVALUATION_TICKS
+                self.counters[0]["visited"] += 1
+                self.counters[0]["ticks"] += _EVALUATION_TICKS
                 if value[0] < self.best[0] * (1 - _TIE) or (value[0] <= self.best[0] and value < self.best):
                     self.best = value
                     self.found = self._mapping(temporal, spatial, keep)
@@ -232,7 +231,7 @@ class RoundedKernel(Kernel):
 
     def _pauses(self) -> bool:
         """Whether it is time for a pause; the search stops where its evaluations or nodes are used up."""
-        return used_up(self.counters) or bool(self.counters[TICKS] >= self.counters[PAUSE])
+        return used_up(self.counters) or bool(self.counters[0]["ticks"] >= self.counters[0]["pause"])
 
 
 def orders_of(slot: FactorSlot, ends: Ints) -> Iterator[tuple[tuple[int, int], ...]]:

@@ -24,43 +24,26 @@ from jouleloop.model.arrays import (
 )
 from jouleloop.optimum.arrays import (
     ARRANGED,
-    BEGUN,
     BY_PARTS,
     CANONICAL,
-    COUNT_PARTS,
-    CURRENT,
-    CUT_BOUND,
-    CUT_CAPACITY,
     DELAY,
-    DIVES,
-    DIVING,
     ENERGY,
-    ENOUGH,
     ENTER,
-    FILLED,
     FINAL,
     FIRST,
     HALO,
     IDLE,
     KEPT,
-    LEFT,
     MOST_KEYS,
     NEIGHBOURS,
     NOTHING,
     PART_BOUND,
     PART_KEY,
-    PAUSE,
-    POINTS,
     ROOM,
     ROWS,
     SKETCHED,
     SPREAD,
-    STOPPED,
-    TABLED,
     TAKE,
-    TICKS,
-    VISITED,
-    WANTS,
     Arrangements,
     Case,
     Found,
@@ -135,20 +118,20 @@ def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float
     """
     stand, limit = parts.stand, case.tables.limit
     final = parts.stage[part] == FINAL
-    if stand[TABLED] != part or limit[0] < limit_pj:
+    if stand[0].tabled != part or limit[0] < limit_pj:
         open_part(case, path, parts, part)
         if not final and not _holds(case, parts):
             parts.value[part, PART_BOUND] = np.inf
             parts.stage[part] = FINAL
             return np.inf
-        stand[POINTS] = fill_grid(case.grid, case.tables.enter.shape[0])
+        stand[0].points = fill_grid(case.grid, case.tables.enter.shape[0])
         limit[0] = limit_pj
-        fill_bounds(case, stand[POINTS], path.certain_pj[case.keep.shape[0] - 1])
-        stand[TABLED] = part
-        stand[FILLED] += 1
+        fill_bounds(case, stand[0].points, path.certain_pj[case.keep.shape[0] - 1])
+        stand[0].tabled = part
+        stand[0].filled += 1
     if not final:
         top = case.keep.shape[0] - 1
-        least_pj = further(case, top, stand[POINTS] - 1, case.grid.axis.shape[0], 0, 0)
+        least_pj = further(case, top, stand[0].points - 1, case.grid.axis.shape[0], 0, 0)
         # Where loops of a window may cancel out, tables can know less than that every word comes in once.
         least_pj = min(path.certain_pj[top] + least_pj, limit[0])
         parts.value[part, PART_BOUND] = max(parts.value[part, PART_BOUND], least_pj)
@@ -159,8 +142,8 @@ def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float
 @njit
 def _wait(parts: Parts, part: int) -> None:
     """Let a part wait."""
-    push(parts.heap, 0, parts.stand[LEFT], parts.value[:, PART_KEY], part)
-    parts.stand[LEFT] += 1
+    push(parts.heap, 0, parts.stand[0].left, parts.value[:, PART_KEY], part)
+    parts.stand[0].left += 1
 
 
 @njit
@@ -168,7 +151,7 @@ def _spread(mode: int, case: Case, parts: Parts, part: int, power: float) -> Non
     """Let the other parts of an unrolling wait."""
     steps = parts.steps[parts.unrolling[part]]
     for k in range(spread(case, parts, part)):
-        new = parts.stand[COUNT_PARTS] - 1 - k
+        new = parts.stand[0].parts - 1 - k
         parts.value[new, PART_KEY] = key_of(mode, parts.value[new, PART_BOUND], steps, power)
         _wait(parts, new)
 
@@ -178,39 +161,39 @@ def _take_part(case: Case, path: Path, parts: Parts, tally: Tally, stack: Stack)
     """Take the next part that waits, and fill its tables; return whether it is to be searched now."""
     stand, counters, mode, best = parts.stand, tally.counters, tally.mode, tally.best
     keys, power = parts.value[:, PART_KEY], best[0].delay_power
-    part = pop(parts.heap, 0, stand[LEFT], keys)
-    stand[LEFT] -= 1
+    part = pop(parts.heap, 0, stand[0].left, keys)
+    stand[0].left -= 1
     steps = parts.steps[parts.unrolling[part]]
     if beaten(mode, best, parts.value[part, PART_BOUND], steps):
         # So are all that follow from it.
-        counters[CUT_BOUND] += 1
+        counters[0].cut_bound += 1
         return False
     if parts.stage[part] == SKETCHED:
-        counters[TICKS] += _SPREAD_TICKS
+        counters[0].ticks += _SPREAD_TICKS
         _spread(mode, case, parts, part, power)
-    if stand[TABLED] != part:
-        counters[TICKS] += _table_ticks(case)
+    if stand[0].tabled != part:
+        counters[0].ticks += _table_ticks(case)
     fresh = parts.stage[part] != FINAL
     limit_pj = limit_of(mode, best, steps) if tally.log.used[0] < 0 else np.inf
     bound_pj = fill_tables(case, path, parts, part, limit_pj)
     if bound_pj == np.inf:
-        counters[CUT_CAPACITY] += 1
+        counters[0].cut_capacity += 1
         return False
     if beaten(mode, best, bound_pj, steps):
-        counters[CUT_BOUND] += 1
+        counters[0].cut_bound += 1
         return False
     if fresh and mode != CANONICAL and mode != DELAY:
         keys[part] = key_of(mode, bound_pj, steps, power)
-        if stand[LEFT] > 0 and keys[parts.heap[0]] < keys[part]:
+        if stand[0].left > 0 and keys[parts.heap[0]] < keys[part]:
             # Another part is next. But a better mapping, of whichever part, saves tables.
-            if stand[DIVES] >= _MOST_DIVES + stand[FILLED] // _TABLES_A_DIVE:
+            if stand[0].dives >= _MOST_DIVES + stand[0].filled // _TABLES_A_DIVE:
                 _wait(parts, part)
                 return False
-            stand[DIVES] += 1
-            stand[DIVING] = 1
-    stand[CURRENT] = part
-    stand[BEGUN] = counters[VISITED]
-    start_descent(path, case.tables.passes, stand[POINTS], bound_pj, stack)
+            stand[0].dives += 1
+            stand[0].diving = True
+    stand[0].current = part
+    stand[0].begun = counters[0].visited
+    start_descent(path, case.tables.passes, stand[0].points, bound_pj, stack)
     return True
 
 
@@ -232,40 +215,40 @@ def _search_part(
 ) -> bool:
     """Search the part at hand; return whether the pass goes on: nothing is wanted, and it is no time for a pause."""
     stand, counters, best = parts.stand, tally.counters, tally.best
-    part = stand[CURRENT]
+    part = stand[0].current
     u = parts.unrolling[part]
     if parts.runs[u, FIRST] < 0:
-        stand[WANTS] = ARRANGED
+        stand[0].wants = ARRANGED
         return False
-    pause, ask = counters[PAUSE], case.mesh.ask[0]
+    pause, ask = counters[0].pause, case.mesh.ask[0]
     looks = tally.log.used[0] < 0 and not ask.asked and case.mesh.pairs.shape[0] > 1
     if looks:
         # Of the part, not of the slice: slices hang on the clock.
-        counters[ENOUGH] = stand[BEGUN] + _NESTS_BEFORE
-    if stand[DIVING] == 1:
-        counters[PAUSE] = counters[TICKS] + max(_DIVE_TICKS, _table_ticks(case))
-        counters[ENOUGH] = counters[VISITED] + 1
+        counters[0].enough = stand[0].begun + _NESTS_BEFORE
+    if stand[0].diving:
+        counters[0].pause = counters[0].ticks + max(_DIVE_TICKS, _table_ticks(case))
+        counters[0].enough = counters[0].visited + 1
     before_pj, before = best[0].energy_pj, best[0].product
     ended = descend(case, path, parts.steps[u], parts.runs[u], arrangements, work, tally, stack)
-    seen = counters[VISITED] >= counters[ENOUGH]
-    counters[PAUSE], counters[ENOUGH] = pause, _NEVER
+    seen = counters[0].visited >= counters[0].enough
+    counters[0].pause, counters[0].enough = pause, _NEVER
     if stack.cursor[0].needed > 0:
-        stand[WANTS] = ROWS
+        stand[0].wants = ROWS
         return False
     if ask.level > 0:
-        stand[WANTS] = NEIGHBOURS
+        stand[0].wants = NEIGHBOURS
         return False
-    if stand[DIVING] == 1:
-        stand[DIVING] = 0
+    if stand[0].diving:
+        stand[0].diving = False
         if ended or best[0].energy_pj < before_pj or best[0].product < before:
-            stand[DIVES] -= 1
+            stand[0].dives -= 1
         if not ended:
             _wait(parts, part)
     elif not ended:
         if looks and seen:
             ask.asked = True
         return bool(looks and seen)
-    stand[CURRENT] = -1
+    stand[0].current = -1
     return True
 
 
@@ -284,13 +267,13 @@ def run_parts(
     It returns as well where it wants something: place `WANTS` of ``parts.stand``.
     """
     stand, counters = parts.stand, tally.counters
-    stand[WANTS] = NOTHING
-    while stand[CURRENT] >= 0 or stand[LEFT] > 0:
-        if counters[STOPPED] != 0 or counters[TICKS] >= counters[PAUSE]:
+    stand[0].wants = NOTHING
+    while stand[0].current >= 0 or stand[0].left > 0:
+        if counters[0].stopped != 0 or counters[0].ticks >= counters[0].pause:
             return False
-        if stand[CURRENT] < 0:
+        if stand[0].current < 0:
             if not has_room(parts):
-                stand[WANTS] = ROOM
+                stand[0].wants = ROOM
                 return False
             if not _take_part(case, path, parts, tally, stack):
                 continue
@@ -310,7 +293,7 @@ def add_parts(mode: int, case: Case, parts: Parts, best: Records, first: int, la
     if mode != CANONICAL:
         sketch_parts(case, parts, first, last)
         return last
-    while first < parts.stand[COUNT_PARTS] and has_room(parts):
+    while first < parts.stand[0].parts and has_room(parts):
         steps = parts.steps[parts.unrolling[first]]
         if parts.stage[first] == SKETCHED and not beaten(mode, best, parts.value[first, PART_BOUND], steps):
             spread(case, parts, first)
@@ -375,12 +358,12 @@ class Solver:
             last = min(first + _SKETCHED_AT_ONCE, count)
             add_parts(ENERGY, self.case, self.parts, new_best(), first, last)
         #: Whether all unrollings are parts.
-        self.whole = candidates.whole and self.parts.stand[COUNT_PARTS] == count
+        self.whole = candidates.whole and self.parts.stand[0]["parts"] == count
 
     @property
     def count(self) -> int:
         """Number of parts so far."""
-        return int(self.parts.stand[COUNT_PARTS])
+        return int(self.parts.stand[0]["parts"])
 
     @property
     def bound_pj(self) -> Floats:
@@ -410,7 +393,7 @@ class Solver:
             return False
         self.case = case._replace(grid=grid, tables=tables)
         parts.stage[parts.stage == FINAL] = SPREAD
-        parts.stand[TABLED] = -1
+        parts.stand[0]["tabled"] = -1
         return True
 
     def list_all(self) -> None:
@@ -430,11 +413,11 @@ class Solver:
         order = sorted_parts(mode, best, self.parts)
         stand = self.parts.stand
         self.parts.heap[: len(order)] = order
-        stand[LEFT] = len(order)
-        stand[CURRENT] = -1
-        stand[DIVING] = 0
+        stand[0]["left"] = len(order)
+        stand[0]["current"] = -1
+        stand[0]["diving"] = False
 
-    def run(self, mode: int, best: Records, counters: Ints, found: Found, log: Log | None = None) -> bool:
+    def run(self, mode: int, best: Records, counters: Records, found: Found, log: Log | None = None) -> bool:
         """Minimise over the parts that wait until none is left or it is time for a pause; return whether none is left.
 
         ``best``, ``counters`` and ``found`` are updated where something improves.
@@ -446,12 +429,12 @@ class Solver:
                 ended = run_parts(self.case, self.path, self.parts, self.arrangements, self.work, tally, self.stack)
             except SystemError as error:
                 raise struck(error) from None
-            if stand[WANTS] == NOTHING:
+            if stand[0]["wants"] == NOTHING:
                 return bool(ended)
-            if stand[WANTS] == ROOM and len(self.parts.unrolling) >= MOST_PARTS:
-                counters[STOPPED] = BY_PARTS
+            if stand[0]["wants"] == ROOM and len(self.parts.unrolling) >= MOST_PARTS:
+                counters[0]["stopped"] = BY_PARTS
                 return False
-            self._give(int(stand[WANTS]))
+            self._give(int(stand[0]["wants"]))
 
     def _give(self, wanted: int) -> None:
         """Give a kernel what it wants before it goes on."""
@@ -461,10 +444,10 @@ class Solver:
         elif wanted == ROWS:
             self.stack = deepened(self.stack, int(self.stack.cursor[0]["needed"]))
         elif wanted == ARRANGED:
-            self._arrange(int(self.parts.unrolling[stand[CURRENT]]))
+            self._arrange(int(self.parts.unrolling[stand[0]["current"]]))
         else:
             # Few layers ask for neighbours: a kernel of its own that the others need not compile.
-            run = self.parts.runs[self.parts.unrolling[stand[CURRENT]]]
+            run = self.parts.runs[self.parts.unrolling[stand[0]["current"]]]
             find_neighbours(self.case, self.path, self.arrangements, run)
 
     def _arrange(self, u: int) -> None:
@@ -478,13 +461,13 @@ class Solver:
     def open_bounds(self) -> tuple[Floats, Floats]:
         """Return the lower bounds [pJ] of all parts that are not searched to their end, and their iterations."""
         parts, stand = self.parts, self.parts.stand
-        waiting = parts.heap[: stand[LEFT]]
+        waiting = parts.heap[: stand[0]["left"]]
         bounds_pj, steps = self.bound_pj[waiting], parts.steps[parts.unrolling[waiting]]
         if not self.whole:
             bounds_pj, steps = np.append(bounds_pj, self._rest_pj()), np.append(steps, self._rest_steps())
-        if stand[CURRENT] < 0:
+        if stand[0]["current"] < 0:
             return bounds_pj, steps
-        current = parts.unrolling[stand[CURRENT]]
+        current = parts.unrolling[stand[0]["current"]]
         return np.append(bounds_pj, self._open_pj()), np.append(steps, parts.steps[current])
 
     def _rest_steps(self) -> float:
@@ -530,14 +513,14 @@ class Solver:
     def begin_one(self, part: int) -> None:
         """Let one part wait alone, to be searched from its beginning."""
         self.parts.heap[0] = part
-        self.parts.stand[LEFT] = 1
-        self.parts.stand[CURRENT] = -1
-        self.parts.stand[DIVING] = 0
+        self.parts.stand[0]["left"] = 1
+        self.parts.stand[0]["current"] = -1
+        self.parts.stand[0]["diving"] = False
 
     def bound_one(self, part: int) -> float:
         """Return the lower bound of one part [pJ] by its whole tables, which the kernel of the search fills."""
         self.begin_one(part)
         counters = new_counters()
-        counters[PAUSE] = 1  # before the descent
+        counters[0]["pause"] = 1  # before the descent
         self.run(ENERGY, new_best(), counters, new_found(*self.case.keep.shape), new_log(1))
         return float(self.parts.value[part, PART_BOUND])

@@ -15,7 +15,7 @@ import jouleloop as jl
 from jouleloop.api.project import own_root, roots, shipped_root
 from jouleloop.api.schema import ResultData
 from jouleloop.api.start import write_study
-from jouleloop.model.arrays import Ints
+from jouleloop.model.arrays import Records
 from jouleloop.optimum.limit import Watch
 from paths import ROOT
 
@@ -198,7 +198,7 @@ def test_a_transformer_is_swept_product_by_product() -> None:
 def test_ctrl_c_raises_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     before, looks = Watch.stopped, 0
 
-    def stopped(watch: Watch, counters: Ints) -> str:
+    def stopped(watch: Watch, counters: Records) -> str:
         nonlocal looks
         looks += 1
         if looks == 1:

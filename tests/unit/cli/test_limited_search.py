@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jouleloop.cli.app import main
-from jouleloop.model.arrays import Ints
+from jouleloop.model.arrays import Records
 from jouleloop.optimum import certificate
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.proof import verify
@@ -26,7 +26,7 @@ def test_an_interrupt_prints_the_best_mapping_and_ends_with_130(
 ) -> None:
     looks = 0
 
-    def stopped(watch: Watch, counters: Ints) -> str:
+    def stopped(watch: Watch, counters: Records) -> str:
         nonlocal looks
         del watch, counters
         looks += 1
@@ -81,7 +81,7 @@ def test_an_interrupted_certificate_leaves_the_optimum(
     file = tmp_path / "c.json"
     before, looks = Watch.stopped, 0
 
-    def stopped(watch: Watch, counters: Ints) -> str:
+    def stopped(watch: Watch, counters: Records) -> str:
         nonlocal looks
         looks += not watch.subject  # a watch of a search names its layer
         return INTERRUPT if looks > 2 else before(watch, counters)

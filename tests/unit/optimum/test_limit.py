@@ -21,7 +21,6 @@ from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum import candidates, limit, mesh, queue, solve
-from jouleloop.optimum.arrays import PAUSE
 from jouleloop.optimum.limit import BUDGET, INTERRUPT, MEMORY, NODE_COUNT, SECONDS, Limit, Progress, Watch
 from jouleloop.optimum.optimise import Search
 from jouleloop.optimum.residual import optimise, padded
@@ -294,7 +293,7 @@ def test_slices_that_end_early_do_not_make_the_next_one_longer() -> None:
     counters = watch.begin(None)
 
     def some() -> bool:
-        pauses.append(int(counters[PAUSE]))
+        pauses.append(int(counters[0]["pause"]))
         return len(pauses) == 100
 
     assert watch.run(some, counters, lambda: pytest.fail("nobody asks")) == ""

@@ -10,7 +10,7 @@ from jouleloop.api.hardware import Architecture
 from jouleloop.api.layers import sweeps_of
 from jouleloop.api.run import jobs_of
 from jouleloop.engines.protocol import SearchOptions
-from jouleloop.model.arrays import Ints
+from jouleloop.model.arrays import Records
 from jouleloop.optimum.limit import INTERRUPT, Limit, Progress, Watch
 from jouleloop.study.compute import Job, SearchInterrupted, run_chunk
 from jouleloop.study.progress import long_searches
@@ -46,7 +46,7 @@ def test_what_was_found_before_an_interrupt_is_stored(monkeypatch: pytest.Monkey
     searching = job()
     assert searching.watched(lambda _, where: str(where()) and None) is not None
 
-    def stopped(self: Watch, counters: Ints) -> str:
+    def stopped(self: Watch, counters: Records) -> str:
         del counters
         return INTERRUPT if self.subject == "fc:48x32" else ""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Ints
-from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, FIXED, LEAST, MOST, NODES, PAUSE, TICKS
+from jouleloop.optimum.arrays import FIXED, LEAST, MOST
 from jouleloop.optimum.order import used_up
 from jouleloop.optimum.residual.ahead import ahead_pj
 from jouleloop.optimum.residual.ends import list_ends
@@ -60,7 +60,7 @@ def _cut(value: float, trial: Trial) -> bool:
     best = trial.best
     if value < best.mark[0].value * (1.0 - SLACK):
         return False
-    trial.counters[CUT_BOUND] += 1
+    trial.counters[0].cut_bound += 1
     best.mark[0].cut = min(best.mark[0].cut, value)
     return True
 
@@ -89,7 +89,7 @@ def _unroll(design: Design, unrolled: Unrolled, walk: Walk, level: int) -> float
 def _enter(design: Design, unrolled: Unrolled, walk: Walk, level: int, trial: Trial) -> bool:
     """Bound the node before the ends of a level; return whether it is open."""
     ends, room = walk.ends, walk.room
-    trial.counters[NODES] += 1
+    trial.counters[0].nodes += 1
     steps = _unroll(design, unrolled, walk, level)
     if steps < 0.0:
         return False
@@ -146,7 +146,7 @@ def _close(design: Design, unrolled: Unrolled, walk: Walk, level: int, trial: Tr
         empty = empty and here == 1
     walk.steps[level + 1] = inside
     if not _tile_fits(design, level, ends.extent[level + 1], ends.largest[level + 1], walk.room.size):
-        trial.counters[CUT_CAPACITY] += 1
+        trial.counters[0].cut_capacity += 1
         return False
     walk.bound_pj[level + 1] = walk.entered_pj[level]
     for v in range(design.relevant.shape[0]):
@@ -170,10 +170,10 @@ def descend(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> boo
     place = walk.place[0]
     level, d, entering = place.level, place.dimension, place.entered
     while level >= 0:
-        if used_up(trial.counters) or trial.counters[TICKS] >= trial.counters[PAUSE]:
+        if used_up(trial.counters) or trial.counters[0].ticks >= trial.counters[0].pause:
             place.level, place.dimension, place.entered = level, d, entering
             return False
-        trial.counters[TICKS] += 1
+        trial.counters[0].ticks += 1
         if entering and d == 0 and not _enter(design, unrolled, walk, level, trial):
             level, d, entering = level - 1, dims - 1, False
             continue

@@ -7,7 +7,7 @@ from jouleloop.model.arrays import AXIS, BOUND, CAPACITY, DIM, MIN_WORDS, SPATIA
 from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.residual import has_residuals
-from jouleloop.optimum.arrays import FIXED, MOST, RANK, TICKS, VISITED
+from jouleloop.optimum.arrays import FIXED, MOST, RANK
 from jouleloop.optimum.residual.bound import (
     fill_halos,
     fill_line,
@@ -103,8 +103,8 @@ def _foresee_tile(
 def _evaluate(design: Design, early: bool, trial: Trial) -> float:
     """Let the model evaluate a nest, which becomes the best where it is; return its value."""
     best, nest = trial.best, trial.nest
-    trial.counters[VISITED] += 1
-    trial.counters[TICKS] += _EVALUATION_TICKS
+    trial.counters[0].visited += 1
+    trial.counters[0].ticks += _EVALUATION_TICKS
     if early:
         total_pj, cycles, _, _, _ = evaluate_residual_nest(design.target, nest, trial.work)
     else:
@@ -137,7 +137,7 @@ def _try_nest(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> N
             least_pj, steps = least_cost(design.target, design.relevant, nest, trial.work)
             least = value_of(design, least_pj, steps)
         worth = least < best.mark[0].value * (1.0 - SLACK)
-        trial.counters[TICKS] += _BOUND_TICKS
+        trial.counters[0].ticks += _BOUND_TICKS
         if not worth:
             best.mark[0].cut = min(best.mark[0].cut, least)
         else:
@@ -235,7 +235,7 @@ def _try_orders(
         sure_pj[level] = sure_pj[level + 1]
         if level > 0:
             sure_pj[level] += ordered_pj(design, unrolled, walk, nest, level - 1)
-        trial.counters[TICKS] += 1
+        trial.counters[0].ticks += 1
         value = value_of(design, sure_pj[level], steps)
         if value >= best.mark[0].value * (1.0 - SLACK):
             best.mark[0].cut = min(best.mark[0].cut, value)
@@ -278,7 +278,7 @@ def _settle(
             ends.extent[level + 1, d] = ends.extent[level, d] * unrolled.factors[level, d] * ends.least[level, d]
             ends.largest[level + 1, d] = ends.extent[level + 1, d]
         needed = tile_words(design, level, ends.extent[level + 1], room.size)
-        trial.counters[TICKS] += 1
+        trial.counters[0].ticks += 1
         if not design.target.spec[level, MIN_WORDS] <= needed <= design.target.spec[level, CAPACITY]:
             return level + 1
         if level + 1 < levels:

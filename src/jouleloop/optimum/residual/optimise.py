@@ -11,11 +11,10 @@ from jouleloop.mapping.mapping import Mapping, ended_early
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, slot_array
 from jouleloop.mapspace.spatial import Arrangement, arrangements_of
-from jouleloop.model.arrays import MAX_LOOPS, SPATIAL, Bools, Ints, NestArrays, new_work
+from jouleloop.model.arrays import MAX_LOOPS, SPATIAL, Bools, Ints, NestArrays, Records, new_work
 from jouleloop.model.encode import encode, narrowed
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
-from jouleloop.optimum.arrays import TICKS
 from jouleloop.optimum.candidates import MOST_UNROLLINGS
 from jouleloop.optimum.driver import SEARCH, Kernel, Task, search
 from jouleloop.optimum.limit import Watch
@@ -51,7 +50,7 @@ class ImperfectKernel(Kernel):
     use = Use.IMPERFECT
     proven = "branch and bound over all ends and orders: every part left out has a lower bound no better than this"
 
-    def __init__(self, task: Task, counters: Ints) -> None:
+    def __init__(self, task: Task, counters: Records) -> None:
         super().__init__(task, counters)
         space, costs, problem, rules = task.space, task.costs, task.space.problem, rules_of(task.semantics)
         self.problem = problem
@@ -148,7 +147,7 @@ class ImperfectKernel(Kernel):
 
     def _after_turn(self) -> None:
         """Ask for a mapping of other sizes where the search takes long."""
-        if self.counters[TICKS] > _LONG_TICKS:
+        if self.counters[0]["ticks"] > _LONG_TICKS:
             # Without a limit in seconds nothing may hang on the clock.
             limited, watch = self.task.watch.limit.seconds, self.task.watch
             self.ask_padded(None if limited is None else min(_PADDED_SECONDS, limited / 4), watch)

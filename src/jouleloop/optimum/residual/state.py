@@ -230,7 +230,7 @@ class Trial(NamedTuple):
     nest: NestArrays
     work: WorkArrays
     best: Best
-    counters: Ints
+    counters: Records
 
 
 @njit
