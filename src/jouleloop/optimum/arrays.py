@@ -310,8 +310,8 @@ NOTHING, ROOM, ROWS, ARRANGED, NEIGHBOURS = range(5)
 SKETCHED, SPREAD, FINAL = range(3)
 #: Instead of the bit of a level and data space that is kept in every choice, and in none.
 KEPT, NOT_KEPT = -1, -2
-#: Places of a part: what it is sorted by, and its bound [pJ].
-PART_KEY, PART_BOUND, PART_VALUES = range(3)
+#: A part: what it is sorted by, and its bound [pJ].
+PART = np.dtype([("key", np.float64), ("bound", np.float64)], align=True)
 
 
 @record
@@ -644,7 +644,7 @@ class Parts(NamedTuple):
     rank
         By part and data space: the place of its column among those of the data space, sorted by their bounds.
     value
-        Shape (parts, PART_VALUES).
+        Of `PART`.
     stage
         By part, see `SKETCHED`.
     heap
@@ -668,7 +668,7 @@ class Parts(NamedTuple):
     unrolling: Ints
     choice: Ints
     rank: Ints
-    value: Floats
+    value: Records
     stage: Ints
     heap: Ints
     stand: Records

@@ -19,19 +19,12 @@ from jouleloop.model.arrays import (
     Bools,
     Floats,
     Ints,
+    Records,
 )
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import HALO, IDLE, Case, Parts
 from jouleloop.optimum.group_lattice import (
-    AGAIN_PJ,
-    ASK_PJ,
-    BEYOND,
-    CROSSING,
-    FILL_FREE,
-    FILL_PJ,
-    FREE,
-    LEAST_WORDS,
-    ROUNDED,
+    PRICE,
     Edge,
     Fan,
     extents_of,
@@ -173,8 +166,8 @@ class Boundaries:
             share *= self.rows[k].passed[group.ids[:, k], v]
         return float(self.lattice.volume[v] * share.min())
 
-    def price(self, group: Unrollings, child: int, kept: Bools, parents: Sequence[int], top: int) -> Floats:
-        """Return what the boundary outside a level costs, see `CROSSING`.
+    def price(self, group: Unrollings, child: int, kept: Bools, parents: Sequence[int], top: int) -> Records:
+        """Return what the boundary outside a level costs, see `PRICE`.
 
         Parameters
         ----------
@@ -188,26 +181,26 @@ class Boundaries:
             The next level that keeps any.
         """
         spec, layer = self.spec, self.layer
-        price = np.zeros((len(kept), CROSSING))
-        price[:, BEYOND] = 1.0
+        price = np.zeros(len(kept), PRICE)
+        price["beyond"] = 1.0
         for v in np.flatnonzero(kept).tolist():
             parent = parents[v]
             if parent >= len(spec):
                 continue
             shared = bool(self.lattice.shared[v])
-            price[v, BEYOND] = self.multicast(group.ids, v, top + 1, parent).max()
-            price[v, LEAST_WORDS] = self.least_words(group, v, child + 2, parent)
-            price[v, ROUNDED] = group.instances[parent if child < 0 else child] if shared else 0.0
+            price["beyond"][v] = self.multicast(group.ids, v, top + 1, parent).max()
+            price["least_words"][v] = self.least_words(group, v, child + 2, parent)
+            price["rounded"][v] = group.instances[parent if child < 0 else child] if shared else 0.0
             word = min(1.0, spec[parent, CLUSTERS] / group.instances[parent]) / spec[parent, BLOCK_WORDS]
-            price[v, ASK_PJ] = spec[parent, UPDATE_PJ if layer.read_write[v] else READ_PJ] * word
+            price["ask_pj"][v] = spec[parent, UPDATE_PJ if layer.read_write[v] else READ_PJ] * word
             if layer.read_write[v]:
-                price[v, AGAIN_PJ] = spec[parent, READ_PJ] * word
-                price[v, FREE] = self.partition[v] * group.parted[parent, v]
+                price["again_pj"][v] = spec[parent, READ_PJ] * word
+                price["free"][v] = self.partition[v] * group.parted[parent, v]
             if child >= 0:
                 word = min(1.0, spec[child, CLUSTERS] / group.instances[child]) / spec[child, BLOCK_WORDS]
-                price[v, FILL_PJ] = spec[child, WRITE_PJ] * word
+                price["fill_pj"][v] = spec[child, WRITE_PJ] * word
                 if layer.read_write[v]:
-                    price[v, FILL_FREE] = self.partition[v] * group.parted[child, v]
+                    price["fill_free"][v] = self.partition[v] * group.parted[child, v]
         return price
 
     def edge(self, group: Unrollings, child: int, kept: Bools, parents: Sequence[int], top: int) -> Edge:

@@ -3,13 +3,13 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Bools, Floats, Ints
+from jouleloop.model.arrays import Bools, Floats, Ints, Records
 from jouleloop.optimum.group_lattice import Edge, Lattice, Rows, Table, unpack
 from jouleloop.optimum.group_table import alone_pj, filled_pj, least_shared, lower, moved
 
 
 @njit
-def fill_back(lattice: Lattice, kept: Bools, price: Floats, rows: Rows) -> None:
+def fill_back(lattice: Lattice, kept: Bools, price: Records, rows: Rows) -> None:
     """Add what is filled in to what is outside of the places of a level."""
     for i in range(rows.tile.shape[0]):
         for e in range(rows.begin[i], rows.begin[i + 1]):

@@ -10,14 +10,28 @@ import numpy as np
 
 from jouleloop.division import factorised
 from jouleloop.jit import njit, record
-from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays
+from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays, Records
 from jouleloop.optimum.arrays import HALO, IDLE
 from jouleloop.optimum.words import values_of
 
-#: Places of what a crossing costs by data space: energy [pJ] of a word asked, and of one asked beyond the words that
-#: follow; how many times fewer words are asked than the tile tells; words asked at least; energy of a word filled
-#: beyond the words that follow; words that rounding may take off.
-ASK_PJ, AGAIN_PJ, FREE, BEYOND, LEAST_WORDS, FILL_PJ, FILL_FREE, ROUNDED, CROSSING = range(9)
+#: What a crossing costs by data space.
+PRICE = np.dtype(
+    [
+        # Energy [pJ] of a word asked, and of one asked beyond so many words.
+        ("ask_pj", np.float64),
+        ("again_pj", np.float64),
+        ("free", np.float64),
+        # How many times fewer words are asked than the tile tells; words asked at least.
+        ("beyond", np.float64),
+        ("least_words", np.float64),
+        # Energy [pJ] of a word filled beyond so many words.
+        ("fill_pj", np.float64),
+        ("fill_free", np.float64),
+        # Words that rounding may take off.
+        ("rounded", np.float64),
+    ],
+    align=True,
+)
 
 
 @record
@@ -208,13 +222,13 @@ class Edge(NamedTuple):
     Attributes
     ----------
     kept, price
-        By data space, whether the level keeps it, and prices, see `CROSSING`.
+        By data space, whether the level keeps it, and prices, see `PRICE`.
     fan
         Of the levels outside, up to the next that keeps anything.
     """
 
     kept: Bools
-    price: Floats
+    price: Records
     fan: Fan
 
 

@@ -6,16 +6,8 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Bools, Floats
+from jouleloop.model.arrays import Bools, Floats, Record, Records
 from jouleloop.optimum.group_lattice import (
-    AGAIN_PJ,
-    ASK_PJ,
-    BEYOND,
-    FILL_FREE,
-    FILL_PJ,
-    FREE,
-    LEAST_WORDS,
-    ROUNDED,
     Edge,
     Fan,
     Lattice,
@@ -30,7 +22,7 @@ def fill_level(
     lattice: Lattice,
     inner: Table,
     kept: Bools,
-    price: Floats,
+    price: Records,
     capacity: float,
     after: Floats,
     room_pj: float,
@@ -76,13 +68,13 @@ def fill_level(
 
 
 @njit(inline="always")
-def filled_pj(lattice: Lattice, kept: Bools, price: Floats, x: int, n: int) -> float:
+def filled_pj(lattice: Lattice, kept: Bools, price: Records, x: int, n: int) -> float:
     """Energy [pJ] of what is filled in of data spaces that share no rank."""
     total = 0.0
     for v in range(kept.shape[0]):
         if kept[v] and not lattice.shared[v]:
             words = lattice.volume[v] * lattice.rest[v, x] / lattice.saved[n, v]
-            total += max(0.0, words - price[v, FILL_FREE]) * price[v, FILL_PJ]
+            total += max(0.0, words - price[v].fill_free) * price[v].fill_pj
     return total
 
 
@@ -178,7 +170,7 @@ def _ask_outside(lattice: Lattice, edge: Edge, after: Floats, room_pj: float, wo
 
 
 @njit(inline="always")
-def alone_pj(lattice: Lattice, kept: Bools, price: Floats, y: int, n: int) -> float:
+def alone_pj(lattice: Lattice, kept: Bools, price: Records, y: int, n: int) -> float:
     """Energy [pJ] of what is asked for of data spaces that share no rank."""
     total = 0.0
     for v in range(kept.shape[0]):
@@ -215,13 +207,13 @@ def least_shared(lattice: Lattice, edge: Edge, c: int, x: int, y: int) -> float:
 def _crossed_pj(lattice: Lattice, edge: Edge, v: int, c: int, x: int, y: int, words: float) -> float:
     """Energy [pJ] of a data space that shares a rank, of which words come into the tiles x in each iteration."""
     price = edge.price[v]
-    filled = words * lattice.rest[v, x] * edge.fan.share[c, v] - price[ROUNDED]
-    filled_pj = max(0.0, filled - price[FILL_FREE]) * price[FILL_PJ]
+    filled = words * lattice.rest[v, x] * edge.fan.share[c, v] - price.rounded
+    filled_pj = max(0.0, filled - price.fill_free) * price.fill_pj
     return float(filled_pj + asked_pj(price, words * lattice.rest[v, y] * edge.fan.ratio[c, v]))
 
 
 @njit(inline="always")
-def _least_asked(lattice: Lattice, kept: Bools, price: Floats, y: int) -> float:
+def _least_asked(lattice: Lattice, kept: Bools, price: Records, y: int) -> float:
     """Energy [pJ] of what is asked for outside a tile, of data spaces that share no rank: a run saves of one."""
     total = most = 0.0
     for v in range(kept.shape[0]):
@@ -233,10 +225,10 @@ def _least_asked(lattice: Lattice, kept: Bools, price: Floats, y: int) -> float:
 
 
 @njit(inline="always")
-def asked_pj(price: Floats, words: float) -> float:
+def asked_pj(price: Record, words: float) -> float:
     """Energy [pJ] of the words that a level is asked for, of all its instances together."""
-    words = max(0.0, max(price[LEAST_WORDS], words / price[BEYOND]) - price[ROUNDED])
-    return float(words * price[ASK_PJ] + max(0.0, words - price[FREE]) * price[AGAIN_PJ])
+    words = max(0.0, max(price.least_words, words / price.beyond) - price.rounded)
+    return float(words * price.ask_pj + max(0.0, words - price.free) * price.again_pj)
 
 
 @njit

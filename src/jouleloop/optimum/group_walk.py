@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.model.arrays import CAPACITY, Bools, Floats, Ints
+from jouleloop.model.arrays import CAPACITY, Bools, Floats, Ints, Records
 from jouleloop.optimum.boundaries import Boundaries
 from jouleloop.optimum.group_back import cross_back, fill_back, keep_within, loop_back
 from jouleloop.optimum.group_lattice import (
-    BEYOND,
     Edge,
     Fan,
     Rows,
@@ -253,7 +252,7 @@ class Walk:
         kept: Bools = np.array(state) == min(state)
         return kept
 
-    def _fill_price(self, state: State) -> Floats:
+    def _fill_price(self, state: State) -> Records:
         """Return what fills of a level cost, whatever keeps its data spaces next: nothing, where nothing may."""
         child = min(state)
         parents = [self.levels if self.levels in own.get(child, ()) else child + 1 for own in self.outward.next]
@@ -317,7 +316,7 @@ class Walk:
             beyond = list(self._beyond(node, after, passing))
             for multicasts in self._multicasts(node, after, begun, edge, least[0]):
                 price = edge.price.copy()
-                price[begun, BEYOND] = multicasts
+                price["beyond"][begun] = multicasts
                 told = [Told(v, top + 1, after[v], m) for v, m in zip(begun, multicasts, strict=True)]
                 apart = dict(zip(begun, multicasts, strict=True)) if self.tells else {}
                 for left, some, also in beyond:
@@ -348,7 +347,7 @@ class Walk:
         for some in itertools.product(*choices):
             if any(all(a <= b for a, b in zip(some, other, strict=True)) for other in blocked):
                 continue
-            edge.price[begun, BEYOND] = some
+            edge.price["beyond"][begun] = some
             self._table.found[:] = False
             if self._cross(node.rows, edge, outside, self._table, asks=True):
                 yield some

@@ -13,12 +13,6 @@ from jouleloop.model.arrays import CAPACITY, RESTING, REUSE, Bools, Floats, Ints
 from jouleloop.optimum.arrays import HALO, IDLE, Case, Parts
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
 from jouleloop.optimum.group_lattice import (
-    AGAIN_PJ,
-    ASK_PJ,
-    BEYOND,
-    FREE,
-    LEAST_WORDS,
-    ROUNDED,
     Edge,
     Table,
     first_rows,
@@ -116,9 +110,9 @@ class Groups:
         price, fan = edge.price, edge.fan
         total = np.zeros(len(fan.shift))
         for v in range(len(price)):
-            asked = 0.0 if self.linked[v] else self.macs / fan.chained[:, v] / price[v, BEYOND]
-            words = np.maximum(asked, price[v, LEAST_WORDS] - price[v, ROUNDED])
-            total += words * price[v, ASK_PJ] + np.maximum(0.0, words - price[v, FREE]) * price[v, AGAIN_PJ]
+            asked = 0.0 if self.linked[v] else self.macs / fan.chained[:, v] / price["beyond"][v]
+            words = np.maximum(asked, price["least_words"][v] - price["rounded"][v])
+            total += words * price["ask_pj"][v] + np.maximum(0.0, words - price["free"][v]) * price["again_pj"][v]
         left = np.flatnonzero(total + after[fan.step] < room_pj)
         for x, cost_pj in zip(fan.step[left].tolist(), total[left].tolist(), strict=True):
             own = table.out[x]

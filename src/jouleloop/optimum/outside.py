@@ -11,7 +11,7 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.model.arrays import CAPACITY, Bools, Floats
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
-from jouleloop.optimum.group_lattice import FILL_FREE, FILL_PJ, ROUNDED, Edge, Lattice
+from jouleloop.optimum.group_lattice import Edge, Lattice
 from jouleloop.optimum.group_table import asked_pj, moved
 
 #: By data space the next level that keeps it; the number of levels where none does.
@@ -175,8 +175,8 @@ def _filled_pj(lattice: Lattice, edge: Edge, c: int, w: int, x: int) -> float:
             words = lattice.seen[v, x] if lattice.shared[v] else lattice.volume[v]
             words *= 1.0 if v == w else lattice.rest[v, x]
             if lattice.shared[v]:
-                words = words * edge.fan.share[c, v] - edge.price[v, ROUNDED]
-            total += max(0.0, words - edge.price[v, FILL_FREE]) * edge.price[v, FILL_PJ]
+                words = words * edge.fan.share[c, v] - edge.price[v].rounded
+            total += max(0.0, words - edge.price[v].fill_free) * edge.price[v].fill_pj
     return total
 
 

@@ -20,9 +20,7 @@ from jouleloop.optimum.arrays import (
     KEPT,
     MOVED,
     NOT_KEPT,
-    PART_BOUND,
-    PART_KEY,
-    PART_VALUES,
+    PART,
     PLAIN,
     PRODUCT,
     RUN,
@@ -97,7 +95,7 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArra
         np.empty(room, np.int64),
         np.empty(room, np.int64),
         np.zeros((room, spaces), np.int16),
-        np.empty((room, PART_VALUES)),
+        np.empty(room, PART),
         np.zeros(room, np.int8),
         np.empty(room, np.int64),
         stand,
@@ -241,7 +239,7 @@ def _add(parts: Parts, u: int, base_pj: float, part: int, stage: int) -> None:
         choice += parts.columns[v, c]
     parts.unrolling[part] = u
     parts.choice[part] = choice
-    parts.value[part, PART_BOUND] = bound_pj
+    parts.value[part].bound = bound_pj
     parts.stage[part] = stage
 
 
@@ -297,9 +295,9 @@ def key_of(mode: int, bound_pj: float, steps: float, power: float) -> float:
 def sorted_parts(mode: int, best: Records, parts: Parts) -> Ints:
     """Write what all parts are sorted by in a mode; return those that a tile may fit in, sorted."""
     count = int(parts.stand[0]["parts"])
-    bound_pj, unrolling = parts.value[:count, PART_BOUND], parts.unrolling[:count]
+    bound_pj, unrolling = parts.value["bound"][:count], parts.unrolling[:count]
     steps = parts.steps[unrolling]
-    keys = parts.value[:count, PART_KEY]
+    keys = parts.value["key"][:count]
     if mode == CANONICAL:
         keys[np.lexsort((unrolling, steps, parts.choice[:count]))] = np.arange(count)
     elif mode == DELAY:

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator
 import numpy as np
 
 from jouleloop.model.arrays import Bools, Floats, Ints
-from jouleloop.optimum.arrays import IDLE, PART_BOUND, SPREAD, Parts
+from jouleloop.optimum.arrays import IDLE, PART, SPREAD, Parts
 from jouleloop.optimum.group_walk import Left, Walk
 from jouleloop.optimum.groups import Groups, kept_of
 from jouleloop.optimum.parts import MOST_PARTS, sketch_columns
@@ -144,8 +144,8 @@ def _made(parts: Parts, found: list[tuple[int, Ints, Floats]]) -> Parts:
     choice = np.concatenate([np.zeros(0, np.int64), *(np.full(len(own), number) for number, own, _ in found)])
     count, spaces = len(unrolling), len(parts.column_counts)
     room = count + spaces
-    value = np.empty((room, parts.value.shape[1]))
-    value[:count, PART_BOUND] = np.concatenate([np.zeros(0), *(bound for *_, bound in found)])
+    value = np.empty(room, PART)
+    value["bound"][:count] = np.concatenate([np.zeros(0), *(bound for *_, bound in found)])
     stand["current"] = stand["tabled"] = -1
     stand[0]["parts"] = count
     return parts._replace(

@@ -37,8 +37,6 @@ from jouleloop.optimum.arrays import (
     MOST_KEYS,
     NEIGHBOURS,
     NOTHING,
-    PART_BOUND,
-    PART_KEY,
     ROOM,
     ROWS,
     SKETCHED,
@@ -121,7 +119,7 @@ def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float
     if stand[0].tabled != part or limit[0] < limit_pj:
         open_part(case, path, parts, part)
         if not final and not _holds(case, parts):
-            parts.value[part, PART_BOUND] = np.inf
+            parts.value[part].bound = np.inf
             parts.stage[part] = FINAL
             return np.inf
         stand[0].points = fill_grid(case.grid, case.tables.enter.shape[0])
@@ -134,15 +132,15 @@ def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float
         least_pj = further(case, top, stand[0].points - 1, case.grid.axis.shape[0], 0, 0)
         # Where loops of a window may cancel out, tables can know less than that every word comes in once.
         least_pj = min(path.certain_pj[top] + least_pj, limit[0])
-        parts.value[part, PART_BOUND] = max(parts.value[part, PART_BOUND], least_pj)
+        parts.value[part].bound = max(parts.value[part].bound, least_pj)
         parts.stage[part] = FINAL
-    return float(parts.value[part, PART_BOUND])
+    return float(parts.value[part].bound)
 
 
 @njit
 def _wait(parts: Parts, part: int) -> None:
     """Let a part wait."""
-    push(parts.heap, 0, parts.stand[0].left, parts.value[:, PART_KEY], part)
+    push(parts.heap, 0, parts.stand[0].left, parts.value["key"], part)
     parts.stand[0].left += 1
 
 
@@ -152,7 +150,7 @@ def _spread(mode: int, case: Case, parts: Parts, part: int, power: float) -> Non
     steps = parts.steps[parts.unrolling[part]]
     for k in range(spread(case, parts, part)):
         new = parts.stand[0].parts - 1 - k
-        parts.value[new, PART_KEY] = key_of(mode, parts.value[new, PART_BOUND], steps, power)
+        parts.value[new].key = key_of(mode, parts.value[new].bound, steps, power)
         _wait(parts, new)
 
 
@@ -160,11 +158,11 @@ def _spread(mode: int, case: Case, parts: Parts, part: int, power: float) -> Non
 def _take_part(case: Case, path: Path, parts: Parts, tally: Tally, stack: Stack) -> bool:
     """Take the next part that waits, and fill its tables; return whether it is to be searched now."""
     stand, counters, mode, best = parts.stand, tally.counters, tally.mode, tally.best
-    keys, power = parts.value[:, PART_KEY], best[0].delay_power
+    keys, power = parts.value["key"], best[0].delay_power
     part = pop(parts.heap, 0, stand[0].left, keys)
     stand[0].left -= 1
     steps = parts.steps[parts.unrolling[part]]
-    if beaten(mode, best, parts.value[part, PART_BOUND], steps):
+    if beaten(mode, best, parts.value[part].bound, steps):
         # So are all that follow from it.
         counters[0].cut_bound += 1
         return False
@@ -295,7 +293,7 @@ def add_parts(mode: int, case: Case, parts: Parts, best: Records, first: int, la
         return last
     while first < parts.stand[0].parts and has_room(parts):
         steps = parts.steps[parts.unrolling[first]]
-        if parts.stage[first] == SKETCHED and not beaten(mode, best, parts.value[first, PART_BOUND], steps):
+        if parts.stage[first] == SKETCHED and not beaten(mode, best, parts.value[first].bound, steps):
             spread(case, parts, first)
         first += 1
     return first
@@ -368,7 +366,7 @@ class Solver:
     @property
     def bound_pj(self) -> Floats:
         """Lower bounds [pJ] of all parts so far, infinite where no tile fits."""
-        return self.parts.value[: self.count, PART_BOUND]
+        return self.parts.value["bound"][: self.count]
 
     def keep_of(self, part: int) -> Bools:
         """Return what a part keeps, shape (levels, data spaces)."""
@@ -523,4 +521,4 @@ class Solver:
         counters = new_counters()
         counters[0]["pause"] = 1  # before the descent
         self.run(ENERGY, new_best(), counters, new_found(*self.case.keep.shape), new_log(1))
-        return float(self.parts.value[part, PART_BOUND])
+        return float(self.parts.value["bound"][part])

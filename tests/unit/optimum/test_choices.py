@@ -9,7 +9,6 @@ from differential.draw import draw_case
 from differential.native import load
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import MapSpace, build_mapspace
-from jouleloop.optimum.arrays import PART_BOUND
 from jouleloop.optimum.optimise import Search, search_mapspace
 
 
@@ -70,7 +69,7 @@ def test_every_choice_follows_once_and_its_bound_is_no_lower() -> None:
         for c, keep in enumerate(space.keeps):
             alone = replace(space, columns=tuple(keep[:, v : v + 1].T for v in range(len(space.columns))))
             bounds_pj = Search(alone, target.costs, target.semantics).solver.bound_pj
-            own = parts.value[c * unrollings : (c + 1) * unrollings, PART_BOUND]
+            own = parts.value["bound"][c * unrollings : (c + 1) * unrollings]
             np.testing.assert_allclose(own, bounds_pj, rtol=1e-12)
             assert (solver.keep_of(c * unrollings) == keep).all()
             assert (own >= least_pj * (1 - 1e-12)).all()
