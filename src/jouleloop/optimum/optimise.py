@@ -38,10 +38,10 @@ from jouleloop.optimum.limit import INTERRUPT, SECONDS, Progress, Watch, check_d
 from jouleloop.optimum.mirror import find_mirrors
 from jouleloop.optimum.needless import needed
 from jouleloop.optimum.prepare import find_sides
-from jouleloop.optimum.regroup import regrouped
 from jouleloop.optimum.result import SearchResult
 from jouleloop.optimum.reuse import bypass_passed
 from jouleloop.optimum.rounded import RoundedKernel
+from jouleloop.optimum.rounds import Rounds
 from jouleloop.optimum.solve import Solver
 from jouleloop.optimum.supported import NEXT, check_search
 
@@ -264,9 +264,7 @@ class PerfectKernel(Kernel):
         self.aside, self.look_ticks, self.deep_ticks = False, 0, 0
         #: What looks for the subproblems that no bound of a group leaves out; once in a search.
         self.regrouping: Iterator[int | float | Parts] | None = None
-        self.grouped = False
-        #: Bound [pJ] of all groups together.
-        self.grouped_pj = 0.0
+        self.rounds: Rounds | None = None
 
     def subproblems(self) -> str:
         """Bound the unrollings, unless there is none."""
@@ -296,7 +294,7 @@ class PerfectKernel(Kernel):
 
     def _begun(self, name: str, mode: int, best: Records) -> str:
         self.before = self.mapping()
-        self.mode, self.best, self.found = mode, best, self.search.new_found()
+        self.mode, self.best, self.found, self.rounds = mode, best, self.search.new_found(), None
         parts = self.search.solver.parts
         many = len(parts.ids) * float(np.prod(parts.column_counts.astype(float))) >= _MANY
         self.aside, self.deep_ticks = mode in (ENERGY, PRODUCT), _MANY_TICKS if many else _ALONE_TICKS
@@ -309,13 +307,15 @@ class PerfectKernel(Kernel):
         if not len(self.search.candidates.ids):
             return True
         counters = self.counters
-        if self.regrouping is not None:
-            self._regroup(self.regrouping)
+        if self.rounds is not None and self.regrouping is not None:
+            self._regroup(self.rounds, self.regrouping)
             return False
         if self.aside:
             # Counted, so that it comes at the same place whenever slices end.
             counters[0]["pause"] = min(counters[0]["pause"], self.look_ticks)
         ended = self.search.solver.run(self.mode, self.best, counters, self.found)
+        if ended and self._round_is_over():
+            return False
         if self.aside and not ended and counters[0]["ticks"] >= self.look_ticks and not counters[0]["stopped"]:
             self._look_outside(deep=bool(counters[0]["ticks"] >= self.deep_ticks))
         return ended
@@ -352,45 +352,72 @@ class PerfectKernel(Kernel):
     def _begin_groups(self) -> None:
         """Begin to bound groups of unrollings, where energy alone is minimised and that was not done before."""
         solver = self.search.solver
-        if self.grouped or self.task.objective != ("energy",) or not solver.whole:
+        if self.rounds is not None or self.task.objective != ("energy",) or not solver.whole:
             return
         if not 0.0 < self.best[0]["energy_pj"] < np.inf:  # where all costs nothing, all ties are compared
             return
-        self.grouped = True
         spec = self.search.spec
         wired = bool(is_wired(spec) or takes_energy(spec) or spec[:, LEAK_PJ].any())
         groups = groups_of(solver.case, solver.parts, wired=wired or bool(self.task.space.arch.spreading))
         if groups is not None:
-            self.regrouping = regrouped(groups, float(self.best[0]["energy_pj"]))
+            self.rounds = Rounds(groups, self.best)
+            self.regrouping = self.rounds.first()
 
-    def _regroup(self, regrouping: Iterator[int | float | Parts]) -> None:
+    def _regroup(self, rounds: Rounds, regrouping: Iterator[int | float | Parts]) -> None:
         """Bound groups until it is time for a pause; after the last the search begins anew with what is left."""
         counters = self.counters
         while counters[0]["ticks"] < counters[0]["pause"] and not self.search.watch.asked():
             found = next(regrouping, None)
             if isinstance(found, int):
                 counters[0]["ticks"] += found
-                continue
-            if isinstance(found, float):
-                self.grouped_pj = found
-                continue
-            self.regrouping = None
-            if found is not None:
-                self.search.solver.parts = found
-                self.search.solver.start(self.mode, self.best)
+            elif isinstance(found, float):
+                rounds.bound_pj = max(rounds.bound_pj, found)
+            else:
+                self._begin_round(rounds, found)
+                return
+
+    def _begin_round(self, rounds: Rounds, parts: Parts | None) -> None:
+        """Begin anew with some subproblems; where there would be too many, bound groups under a lower limit."""
+        solver = self.search.solver
+        self.regrouping = rounds.lower() if parts is None else None
+        if self.regrouping is not None:
             return
+        if parts is None:
+            # Nothing helps: all subproblems wait again, where a round has put them aside.
+            if solver.parts is rounds.groups.parts:
+                return
+            parts, self.aside = rounds.groups.parts, True
+        elif rounds.begin():
+            self.before, self.found, self.aside = self.mapping(), self.search.new_found(), False
+        solver.parts = parts
+        solver.start(self.mode, self.best)
+
+    def _round_is_over(self) -> bool:
+        """Whether another round follows: this one has no mapping below its limit."""
+        if self.rounds is None or self._held_pj is None:
+            return False
+        self.regrouping = self.rounds.higher()
+        return True
+
+    @property
+    def _held_pj(self) -> float | None:
+        """Energy [pJ] of the incumbent, in a round below it that has found nothing yet; else none."""
+        return None if self.rounds is None or self.found.arrangement[0] >= 0 else self.rounds.held_pj
 
     def bound(self) -> float:
         """Least value that a mapping may have which was not looked at; infinite where there is none."""
         if not len(self.search.candidates.ids):
             return 0.0
         bounds_pj, steps = self.search.solver.open_bounds()
-        bounds_pj = np.maximum(bounds_pj, self.grouped_pj)
         values = bounds_pj**self.objective.energy_power * steps**self.objective.delay_power
-        return float(values.min(initial=np.inf))
+        least = float(values.min(initial=np.inf))
+        # Rounds are of energy alone.
+        return least if self.rounds is None else max(self.rounds.bound_pj, min(least, self.rounds.limit_pj))
 
     def incumbent(self) -> float | None:
         """Return the value of the best mapping of this pass."""
+        if self._held_pj is not None:
+            return self._held_pj
         have = self.best[0]["energy_pj"] < np.inf
         return self.objective.of(self.best[0]["energy_pj"], self.best[0]["cycles"]) if have else None
 
@@ -402,7 +429,8 @@ class PerfectKernel(Kernel):
     def local_search(self, stopped: str, lower: float) -> None:
         """Look outside the tree where there is no mapping yet, or one far above the bound."""
         have = self.mapping()
-        value = np.inf if have is None else self.objective.of(self.best[0]["energy_pj"], self.best[0]["cycles"])
+        found = self.incumbent()
+        value = np.inf if have is None or found is None else found
         if have is None or value > (1 + _WIDE_GAP) * min(value, lower):
             hurried = stopped in (INTERRUPT, SECONDS)
             end = time.monotonic() + _HURRIED_SECONDS if hurried else np.inf

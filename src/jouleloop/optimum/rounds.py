@@ -1,0 +1,84 @@
+"""Limits under which groups of unrollings are bounded, one round after the other.
+
+`docs/search.md` states why: *groups of unrollings*, rounds. The first limit is the incumbent. Where it leaves too much,
+one between the bound and it follows: a round finds a mapping below its limit, or no mapping is.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from jouleloop.model.arrays import Records
+from jouleloop.optimum.arrays import Parts
+from jouleloop.optimum.groups import Groups
+from jouleloop.optimum.regroup import regrouped
+
+#: How far a limit is above the bound at least, and how near the incumbent it stands instead of one between.
+_LEAST, _NEAR = 1.005, 1.02
+#: What of a limit no mapping is below once its round is over; the rest covers rounding.
+_ROUNDING = 1.0 - 1e-9
+
+
+@dataclass
+class Rounds:
+    """The rounds of one pass.
+
+    Attributes
+    ----------
+    groups
+        Of all unrollings.
+    best
+        The incumbent of the pass, one record of `jouleloop.optimum.arrays.BEST`: in a round below it, its limit.
+    bound_pj
+        No mapping is below.
+    limit_pj
+        Of the round at hand, whose subproblems hold all mappings that cost less; infinite before the first.
+    """
+
+    groups: Groups
+    best: Records
+    bound_pj: float = 0.0
+    limit_pj: float = math.inf
+    _asked_pj: float = math.inf
+    _held: Records | None = field(default=None)
+
+    @property
+    def held_pj(self) -> float | None:
+        """Energy [pJ] of the incumbent, in a round below it; else none."""
+        return None if self._held is None else float(self._held[0]["energy_pj"])
+
+    def first(self) -> Iterator[int | float | Parts]:
+        """Return the work of the first round, see `regrouped`."""
+        return self._ask(float(self.best[0]["energy_pj"]))
+
+    def lower(self) -> Iterator[int | float | Parts] | None:
+        """Return the work of a round further down, after one that leaves too much; none where that is hopeless."""
+        if not self.bound_pj > 0.0 or self._asked_pj <= self.bound_pj * _LEAST:
+            return None
+        return self._ask(math.sqrt(self.bound_pj * self._asked_pj))
+
+    def higher(self) -> Iterator[int | float | Parts]:
+        """Return the work of the next round, after one that has found no mapping below its limit."""
+        self.bound_pj = max(self.bound_pj, self._asked_pj * _ROUNDING)
+        self.release()
+        best_pj = float(self.best[0]["energy_pj"])
+        return self._ask(best_pj if best_pj <= self.bound_pj * _NEAR else math.sqrt(self.bound_pj * best_pj))
+
+    def begin(self) -> bool:
+        """Let the limit take the place of the incumbent; return whether it is below."""
+        self.limit_pj = self._asked_pj
+        below = self._asked_pj < self.best[0]["energy_pj"]
+        if below:
+            self._held = self.best.copy()
+            self.best["energy_pj"] = self._asked_pj
+        return bool(below)
+
+    def release(self) -> None:
+        """Let the incumbent be what it was before the round."""
+        self.limit_pj = math.inf
+        if self._held is not None:
+            self.best[:], self._held = self._held, None
+
+    def _ask(self, limit_pj: float) -> Iterator[int | float | Parts]:
+        self._asked_pj = limit_pj
+        return regrouped(self.groups, limit_pj)
