@@ -1,4 +1,4 @@
-"""Open designs under strided and dilated windows: what links, and levels that keep nothing, leave of boxes that overlap.
+"""Open designs under strided and dilated windows: boxes that overlap, links, and levels that keep nothing.
 
 Few constraints, one or two fan-outs, several levels that keep little: so that bounds of groups of unrollings hold here.
 """
@@ -19,6 +19,8 @@ _OTHERS = ("", "", "C", "M", "G", "CM", "GM", "GC")
 _AXES = (("P", "R", "s", "d"), ("Q", "S", "t", "e"))
 #: Of designs that have too many mappings, how many get constraints instead of being drawn again.
 _TIGHTENED = 0.4
+#: Data spaces that the middle level of three may pass on beside inputs, and the levels inside.
+_REST, _INNER = ("Weights", "Outputs"), ("buf1", "buf2")
 #: What a level keeps: nothing, one data space, or what the search chooses.
 _KEPT = ("nothing", "one", "any", "any")
 
@@ -67,7 +69,8 @@ def draw_windows(rng: random.Random) -> Document:
     """Return a layer of one window or two, of strides up to 3 and dilations up to 2, that not all are 1."""
     axes = _AXES[: rng.choice((1, 1, 2))]
     others = rng.choice(_OTHERS)
-    sizes, steps = {}, {}
+    sizes: dict[str, int] = {}
+    steps: dict[str, int] = {}
     for place, tap, stride, dilation in axes:
         sizes |= {place: rng.choice((2, 3, 4, 4, 6, 8, 9)), tap: rng.choice((2, 2, 3, 3, 4, 5, 6))}
         steps |= {stride: rng.choice((1, 2, 2, 3)), dilation: rng.choice((1, 1, 2))}
@@ -83,3 +86,50 @@ def draw_windows(rng: random.Random) -> Document:
     dims = rng.sample(list(sizes), len(sizes))
     shape = {"name": "strided", "dimensions": dims, "coefficients": [{"name": c, "default": 1} for c in steps]}
     return {"problem": {"shape": {**shape, "data-spaces": spaces}, "instance": {**sizes, **steps}}}
+
+
+def draw_passed(seed: int) -> Case:
+    """Return a case whose outer fan-out unrolls taps, and whose inner one, below a level that passes inputs on, places.
+
+    So the loop that brings in what is new may stand beyond an unrolling of its own dimension.
+    """
+    rng = random.Random(f"passed on/{seed}")
+    taps, places = rng.choice((2, 3)), rng.choice((2, 3))
+    sizes = {"R": taps * rng.choice((2, 3, 4)), "P": places * rng.choice((1, 1, 2))}
+    steps = {"s": rng.choice((1, 2, 2, 3)), "d": rng.choice((1, 1, 2))}
+    spaces = [space("Weights", "R"), space("Inputs", "P*s+R*d"), space("Outputs", "P", write=True)]
+    shape = {"name": "passed", "dimensions": ["R", "P"], "coefficients": [{"name": c, "default": 1} for c in steps]}
+    problem = {"problem": {"shape": {**shape, "data-spaces": spaces}, "instance": {**sizes, **steps}}}
+    told: list[Document] = [
+        {"target": "buf1", "type": "bypass", "bypass": ["Inputs", *(v for v in _REST if rng.random() < 0.3)]},
+        {"target": "buf2", "type": "bypass", "keep": ["Inputs"]},
+        {"target": "DRAM", "type": "spatial", "factors": f"R={taps} P=1"},
+        {"target": "buf1", "type": "spatial", "factors": f"R=1 P={places}"},
+    ]
+    told += [{"target": name, "type": "temporal", "factors": "R=1 P=1"} for name in _INNER if rng.random() < 0.5]
+    constraints = {"architecture_constraints": {"targets": told}, "mapspace_constraints": {"targets": []}}
+    case = Case(f"passed-{seed}", _passing(taps, places), problem, constraints, {})
+    ert = draw_energies(rng, components(case))
+    for table in ert["ERT"]["tables"]:
+        for action in table["actions"]:
+            action["energy"] = rng.choice((0, 0, 1, 1, 2, 3, 5, 10, 30))
+    return Case(**{**case.as_json(), "ert": ert})
+
+
+def _passing(outer: int, inner: int) -> Document:
+    """Return a hierarchy of three levels with a fan-out along Y and one along X."""
+    spreads = (("DRAM", "DRAM", 1, 1), ("buf1", "SRAM", 1, outer), ("buf2", "SRAM", inner, outer))
+    tree: Document = {"version": 0.3}
+    node = tree
+    for name, kind, x, y in (*spreads, ("mac", "mac", inner, outer)):
+        attributes = {"datawidth": 8} if name == "mac" else {"word-bits": 8}
+        attributes |= {"meshX": x, "meshY": y} | ({"depth": 32} if kind == "SRAM" else {})
+        units = {"buf1": outer, "buf2": inner}.get(name, 1)
+        spread = f"[0..{units - 1}]" if units > 1 else ""
+        child: Document = {
+            "name": f"at_{name}{spread}",
+            "local": [{"name": name, "class": kind, "attributes": attributes}],
+        }
+        node["subtree"] = [child]
+        node = child
+    return {"architecture": tree}
