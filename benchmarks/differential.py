@@ -5,10 +5,10 @@
 
 ``--timeloop`` holds ``timeloop-3.0.3/bin`` and other versions beside it (see docs/engines-timeloop.md). Runs are
 appended to ``OUT/KIND.jsonl``, one line a case; a second run goes on with the next seed. The documents of every case
-that differs are kept in ``OUT/differing/NAME``. Kinds: general, windows, arrays, wide, near, mixed, rounded; ``near``
-changes the cases below ``--base`` a little, ``mixed`` has everything at once by the rules of one version, ``rounded``
-the same with factors that do not divide the layer. ``--replay`` only searches again what the real mapper answered
-before. The counts by feature are printed at the end.
+that differs are kept in ``OUT/differing/NAME``. Kinds: general, windows, arrays, wide, strided, near, mixed, rounded;
+``strided`` has strided windows and few constraints, ``near`` changes the cases below ``--base`` a little, ``mixed`` has
+everything at once by the rules of one version, ``rounded`` the same with factors that do not divide the layer.
+``--replay`` only searches again what the real mapper answered before. The counts by feature are printed at the end.
 """
 
 import argparse
@@ -29,6 +29,7 @@ from differential.mixed import draw_mixed, draw_mixed_rounded  # noqa: E402
 from differential.near import draw_near  # noqa: E402
 from differential.real import homes, run_mapper  # noqa: E402
 from differential.runs import from_record, read_records  # noqa: E402
+from differential.strided import draw_strided  # noqa: E402
 
 
 def main() -> None:
@@ -55,6 +56,8 @@ def main() -> None:
             return draw_near(seed, bases, options.limit)
         if options.kind == "mixed":
             return draw_mixed(seed, options.limit, options.semantics)
+        if options.kind == "strided":
+            return draw_strided(seed, options.limit)
         if options.kind == "rounded":
             return draw_mixed_rounded(seed, options.limit)
         return draw_case(seed, options.kind, options.limit)
@@ -96,7 +99,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--timeloop", type=Path, help="folder of the programs")
     parser.add_argument("--out", type=Path, help="folder of the results")
     parser.add_argument("--replay", type=Path, action="append", help="file of stored runs")
-    parser.add_argument("--kind", choices=(*KINDS, "near", "mixed", "rounded"), default="general")
+    parser.add_argument("--kind", choices=(*KINDS, "strided", "near", "mixed", "rounded"), default="general")
     parser.add_argument("--semantics", default="timeloop-2024", help="version by whose rules mixed cases are")
     parser.add_argument("--base", type=Path, action="append", default=[], help="folder of folders of known cases")
     parser.add_argument("--minutes", type=float, default=10, help="time after which no further case is begun")

@@ -10,6 +10,7 @@ from differential.draw import KINDS, draw_case
 from differential.near import draw_near
 from differential.real import Outcome
 from differential.runs import from_record, read_records, to_record, write_records
+from differential.strided import draw_strided
 from differential.uber import Uber
 
 OK = Outcome("ok", 100.0, 10)
@@ -50,6 +51,21 @@ def test_cases_are_small_and_come_back_from_files(kind: str, tmp_path: Path) -> 
         assert read_case(tmp_path / case.name) == case
         near = draw_near(seed, [case], 300)
         assert 0 < Uber(near).size() <= 300
+
+
+def test_strided_cases_are_small_and_leave_the_search_a_choice(tmp_path: Path) -> None:
+    unconstrained = 0
+    for seed in range(20):
+        case = draw_strided(seed, 2000)
+        space, instance = Uber(case), case.problem["problem"]["instance"]
+        assert 0 < space.size() <= 2000
+        assert len(space.masks) > 1
+        assert max(instance[name] for name in "sdte" if name in instance) > 1
+        assert 0 < sum(x * y > 1 for _, x, y in fanouts(case)) < 3
+        case.write(tmp_path / case.name)
+        assert read_case(tmp_path / case.name) == case
+        unconstrained += not any(tiling.exact or tiling.prefix for tiling in space.tilings)
+    assert unconstrained > 8
 
 
 def test_documents_alone_are_a_case(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ OPTIMA_PJ = {
     "one_window_cancels": 2032,
     "passed_on_window": 2524112,
     "gapped_outputs": 692,
+    "stride_beyond": 364,
 }
 FULLY_CONNECTED = [f"fc:{n}x{m}" for n, m in itertools.product((4, 12, 16, 28, 64, 100), (4, 8, 20, 36, 96))]
 CONVOLUTIONS = [

@@ -9,6 +9,7 @@ import pytest
 
 from differential.draw import KINDS, draw_case
 from differential.native import load
+from differential.strided import draw_strided
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError, MappingError
 from jouleloop.mapping.mapping import Mapping
@@ -31,7 +32,8 @@ _NO_CONSTRAINTS = {f"{which}_constraints": {"targets": []} for which in ("archit
 
 def drawn(kind: str, seed: int) -> tuple[MapSpace, Target, Search] | None:
     """Return a design without constraints, with its search, where that is one the search follows."""
-    case = replace(draw_case(seed, kind, 4000), semantics=_SEMANTICS[seed % 3], constraints=_NO_CONSTRAINTS)
+    case = draw_strided(seed, 4000) if kind == "strided" else draw_case(seed, kind, 4000)
+    case = replace(case, semantics=_SEMANTICS[seed % 3], constraints=_NO_CONSTRAINTS)
     try:
         problem, target = load(case)
         space = build_mapspace(problem, target.arch, target.constraints)
@@ -83,7 +85,7 @@ def assert_left(groups: Groups, keep: np.ndarray, limit_pj: float, cost_pj: floa
     return True
 
 
-@by_kind(KINDS, 3 * CASES, first=CASES // 2, fewer={"wide": CASES // 20})
+@by_kind((*KINDS, "strided"), 3 * CASES, first=CASES // 2, fewer={"wide": CASES // 20})
 def test_no_mapping_of_a_group_costs_less_than_its_bound(kind: str, seeds: range) -> None:
     compared, close, walked = 0, 0, 0
     for seed in seeds:

@@ -79,8 +79,11 @@ class _Slide(NamedTuple):
 
 
 @njit
-def _find_slide(case: Case, level: int, v: int, j: int, near: Ints) -> _Slide:
-    """Find how a loop over ``j`` slides the tile below a level, see `_slide`."""
+def _find_slide(case: Case, level: int, v: int, j: int, near: Ints, across: int) -> _Slide:
+    """Find how a loop over ``j`` slides the tile below a level, see `_slide`.
+
+    ``across`` is how many indices one iteration moves it.
+    """
     coef, side, place = case.target.layer.coef[v], case.unrolled.side[v], case.scratch.place
     coincide = case.unrolled.edge[level - 1, v].coincide
     resting = case.target.layer.reuse[level - 1, 0, RESTING]
@@ -99,7 +102,7 @@ def _find_slide(case: Case, level: int, v: int, j: int, near: Ints) -> _Slide:
             far += coef[rank, d] * (place[d].across - place[d].extent)
             if place[d].across > place[d].extent:
                 grid = common(grid, coef[rank, d] * place[d].extent)
-    step = coef[rank, j] * place[j].across
+    step = coef[rank, j] * across
     bounds = case.target.layer.bounds
     cancel, alike, reaches = windows(coef, side, place, bounds, j, far if step >= length else 0, grid)
     reached = 0 < step <= far and step % grid == 0
@@ -118,10 +121,48 @@ def _find_slide(case: Case, level: int, v: int, j: int, near: Ints) -> _Slide:
 
 
 @njit
+def _slid_pj(case: Case, level: int, v: int, j: int, start: int, iterations: float, s: _Slide) -> float:
+    """Energy [pJ] of a data space through the boundary below a level, a run starting at a divisor, see `_slide`."""
+    axis, divisor, place = case.grid.axis, case.grid.divisor, case.scratch.place
+    edge, rate, child = case.unrolled.edge[level - 1, v], case.unrolled.rate, level - 1
+    # Steps that stand fetch nothing in Timeloop 4.
+    resting = case.target.layer.reuse[child, 0, RESTING]
+    full, distinct = case.scratch.full_words[v], case.scratch.distinct[v]
+    if s.step >= s.length:
+        words = full * iterations
+        asked = words * (s.plain * distinct + s.moved * edge.distinct_linked)
+        filled = words * (s.plain + s.moved * edge.fill_linked)
+        standing = 0.0 if resting else words * s.standing
+        sent_pj = network_pj(rate, child, v, words * s.plain, words * s.moved, standing)
+        if not resting:
+            filled += words * s.standing * edge.fill_standing
+    else:
+        # All steps that may move like the innermost loop's fetch what is new only; all others the whole box, and
+        # no link serves those, as the box before was smaller.
+        part = 0.5 if s.cancel and resting else 1.0
+        whole = iterations / s.along if s.alike else iterations / place[j].outside
+        beyond = divisor[j, axis[j].count - 1 - start].value
+        if not s.alike and beyond > 1:
+            # Beyond the run at most those that have no loop inside but over the dimension and idle ones.
+            whole *= 0.5 * (beyond + 1) if s.idle else beyond
+        words = full / s.length * s.step * (iterations - whole)
+        asked = part * (full * whole * distinct + words * (edge.distinct_linked if s.reached else distinct))
+        filled = part * (full * whole + words * (edge.fill_linked if s.reached else 1.0))
+        linked = part * words if s.reached else 0.0
+        sent_pj = network_pj(rate, child, v, part * (full * whole + words) - linked, linked, 0.0)
+    if s.cancel or s.reached or s.moved > 0.0:
+        asked = math.floor(asked)
+        filled = math.floor(filled * (1.0 - 1e-12))
+    return float(crossing_pj(rate, child, v, asked, filled, sent_pj))
+
+
+@njit
 def _slide(
     case: Case, level: int, v: int, j: int, first: int, iterations: float, near: Ints, slide_pj: Floats
 ) -> None:  # fmt: skip
     """Add the energy [pJ] of a data space through the boundary below a level, a loop over ``j`` being next outside.
+
+    Beyond a level that unrolls ``j`` it moves the tile further: the least counts (*strides beyond an unrolling*).
 
     Parameters
     ----------
@@ -134,41 +175,17 @@ def _slide(
     slide_pj
         By start of the run.
     """
-    axis, divisor, place = case.grid.axis, case.grid.divisor, case.scratch.place
-    edge, rate, child = case.unrolled.edge[level - 1, v], case.unrolled.rate, level - 1
-    # Steps that stand fetch nothing in Timeloop 4.
-    resting = case.target.layer.reuse[child, 0, RESTING]
-    full, distinct = case.scratch.full_words[v], case.scratch.distinct[v]
-    s = _find_slide(case, level, v, j, near)
-    part = 0.5 if s.cancel and resting else 1.0
-    for start in range(first, axis[j].count):
+    divisor, place, unrolled = case.grid.divisor, case.scratch.place, case.unrolled
+    own = _find_slide(case, level, v, j, near, place[j].across)
+    for start in range(first, case.grid.axis[j].count):
         if divisor[j, start].value % place[j].tile_size != 0:
             continue
-        if s.step >= s.length:
-            words = full * iterations
-            asked = words * (s.plain * distinct + s.moved * edge.distinct_linked)
-            filled = words * (s.plain + s.moved * edge.fill_linked)
-            standing = 0.0 if resting else words * s.standing
-            sent_pj = network_pj(rate, child, v, words * s.plain, words * s.moved, standing)
-            if not resting:
-                filled += words * s.standing * edge.fill_standing
-        else:
-            # All steps that may move like the innermost loop's fetch what is new only; all others the whole box, and
-            # no link serves those, as the box before was smaller.
-            whole = iterations / s.along if s.alike else iterations / place[j].outside
-            beyond = divisor[j, axis[j].count - 1 - start].value
-            if not s.alike and beyond > 1:
-                # Beyond the run at most those that have no loop inside but over the dimension and idle ones.
-                whole *= 0.5 * (beyond + 1) if s.idle else beyond
-            words = full / s.length * s.step * (iterations - whole)
-            asked = part * (full * whole * distinct + words * (edge.distinct_linked if s.reached else distinct))
-            filled = part * (full * whole + words * (edge.fill_linked if s.reached else 1.0))
-            linked = part * words if s.reached else 0.0
-            sent_pj = network_pj(rate, child, v, part * (full * whole + words) - linked, linked, 0.0)
-        if s.cancel or s.reached or s.moved > 0.0:
-            asked = math.floor(asked)
-            filled = math.floor(filled * (1.0 - 1e-12))
-        slide_pj[start] += crossing_pj(rate, child, v, asked, filled, sent_pj)
+        least_pj = _slid_pj(case, level, v, j, start, iterations, own)
+        for outer in range(level + 1, unrolled.inside.shape[0]):
+            if unrolled.factors[outer, j] > 1:
+                beyond = _find_slide(case, level, v, j, near, place[j].tile_size * unrolled.inside[outer, j])
+                least_pj = min(least_pj, _slid_pj(case, level, v, j, start, iterations, beyond))
+        slide_pj[start] += least_pj
 
 
 @njit

@@ -254,10 +254,16 @@ class Bounds(Charges):
         return self.cross(level, v, Steps(words // trailing * max(1, least - 1)), tile, least)
 
     def _sliding(self, level: int, v: int, tile: Factors, j: int, start: int, trailing: int = 0) -> Energy:
-        """Lemmas *sliding window* and *steps unlike the innermost*: what steps fetch at least, links served.
+        """What steps fetch at least, links served, however far the innermost loop stands outside.
 
-        ``trailing``: iterations of the loops further in, which move nothing; then no link serves a step.
+        Lemma *strides beyond an unrolling*. ``trailing``: iterations of the loops further in, which move nothing; then
+        no link serves a step.
         """
+        strides = {tile[j] * inside[j] for inside in self.inside[level:]}
+        return min(self._slid(level, v, tile, j, start, trailing, one) for one in strides)
+
+    def _slid(self, level: int, v: int, tile: Factors, j: int, start: int, trailing: int, stride: int) -> Energy:
+        """Lemmas *sliding window*, *moves within reach*, *steps unlike the innermost*, one iteration moving so far."""
         design, inside, extent = self.design, self.inside[level], self.extent(level, tile)
         outside = [rest // size for rest, size in zip(self.rest, tile, strict=True)]
         rank = design.shared[v][j] or 0
@@ -269,14 +275,14 @@ class Bounds(Charges):
         others = [d for d in along if d != j and outside[d] > 1]
         cancel = bool(others) and self._may_cancel(level, v, tile, j, outside)
         far, grid = (0, 0) if trailing else self.distances(level, v, extent)[rank]
-        step, linked = span[j], within(span[j], far, grid)
+        step, linked = coef[j] * stride, within(coef[j] * stride, far, grid)
         total = math.prod(outside) // max(1, trailing)
         if step < length:
             alike = len(others) > 1
             if len(others) == 1:
                 # Whether a step over the other dimension, or past one, may move like the innermost.
                 moves = (span[others[0]] * i for i in range(1, most[others[0]] + 1))
-                alike = any(move % step == 0 and move <= step * (most[j] + 1) for move in moves)
+                alike = any(move % span[j] == 0 and move <= span[j] * (most[j] + 1) for move in moves)
             rounds = total // math.prod(outside[d] for d in (along if alike else [j]))
             beyond = outside[j] * tile[j] // start if start else 1
             if not alike and beyond > 1:
