@@ -46,6 +46,8 @@ WIRED, NAMED, MESHES, WAYS, LATENCIES, SPREAD, SPREAD_MESHES = 3000, 5000, 7000,
 VERSIONS = {"timeloop-3.0.3": ("STORAGE_TABLES", "KEYWORDS"), "timeloop-4": ("LATER_TABLES", "LATER_KEYWORDS")}
 #: Every file of runs is read in so many parts, which may run at the same time.
 PARTS = 4
+#: Designs whose keywords change what is counted: when so many were seen, the others are not counted without them.
+ENOUGH = 15
 
 
 def documents(number: str, semantics: str) -> dict[str, Any]:
@@ -80,6 +82,8 @@ def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Pat
         pairs = drawn().compared_json(mine.as_json(), theirs)
         wrong += [(number, pair.field, pair.ours, pair.theirs) for pair in pairs if pair.verdict != "equal"]
         fields += len(pairs)
+        if told > ENOUGH:
+            continue
         module = drawn()
         keys = {key for kinds in getattr(module, VERSIONS[semantics][1]).values() for key in kinds}
         for directive in design["mapping"]["mapping"]:
@@ -89,7 +93,7 @@ def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Pat
         told += before is None or before.levels != mine.levels or before.networks != mine.networks
     assert wrong == []
     assert fields > 2_000
-    assert told > 15
+    assert told > ENOUGH
 
 
 @by_part(PARTS, first=1)
