@@ -19,7 +19,7 @@ CORES ?= all
 
 # What needs system packages, a browser, Slurm, other Pythons or much time.
 LONG := slow or workflow or browser
-# Tests of one file share what they set up and wait for each other; long ones come first in the order of the folders.
+# Tests of one file share what they set up and wait for each other; `tests/conftest.py` puts long ones first.
 SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest $(SPREAD)
 

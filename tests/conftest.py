@@ -10,6 +10,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fix", action="store_true", help="write the generated files again instead of failing")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take longest first, so that no worker has one left when the others have ended."""
+    items.sort(key=lambda item: "workflow" not in item.path.parts)
+
+
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """Let the programs that a test starts take signals that a shell's background job or nohup hands down as ignored."""
