@@ -47,7 +47,7 @@ VERSIONS = {"timeloop-3.0.3": ("STORAGE_TABLES", "KEYWORDS"), "timeloop-4": ("LA
 #: Every file of runs is read in so many parts, which may run at the same time.
 PARTS = 4
 #: Designs whose keywords change what is counted: when so many were seen, the others are not counted without them.
-ENOUGH = 15
+ENOUGH = 7
 
 
 def documents(number: str, semantics: str) -> dict[str, Any]:
@@ -67,13 +67,14 @@ def documents(number: str, semantics: str) -> dict[str, Any]:
     return found
 
 
+@by_part(2, first=1)
 @pytest.mark.parametrize(
     "kind", ["", "wired-", "named-", "meshes-", "ways-", "latencies-", "spread-", "spread-meshes-"]
 )
 @pytest.mark.parametrize("semantics", VERSIONS)
-def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Path) -> None:
+def test_every_stored_evaluation_is_met(semantics: str, kind: str, part: int, tmp_path: Path) -> None:
     wrong, told, fields = [], 0, 0
-    for number, theirs in stored(FOLDER / f"{kind}{semantics}.json.xz").items():
+    for number, theirs in [*stored(FOLDER / f"{kind}{semantics}.json.xz").items()][part::2]:
         design = documents(number, semantics)
         mine = ours(design, tmp_path, semantics)
         assert (mine is None) == (theirs is None), number
@@ -92,7 +93,7 @@ def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Pat
         before = ours(design, tmp_path, semantics)
         told += before is None or before.levels != mine.levels or before.networks != mine.networks
     assert wrong == []
-    assert fields > 2_000
+    assert fields > 1_000
     assert told > ENOUGH
 
 

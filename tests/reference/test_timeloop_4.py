@@ -98,8 +98,8 @@ def _stats(record: dict[str, Any]) -> list[tuple[int, str, Any]]:
 @pytest.mark.parametrize(
     ("version", "part", "parts"),
     [
-        ("timeloop-4", 0, 2),
-        pytest.param("timeloop-4", 1, 2, marks=pytest.mark.slow),
+        ("timeloop-4", 0, 4),
+        *(pytest.param("timeloop-4", part, 4, marks=pytest.mark.slow) for part in range(1, 4)),
         ("timeloop-2024", 0, 1),
     ],
 )
@@ -110,7 +110,7 @@ def test_factors_that_do_not_divide_are_searched_as_by_the_real_mapper(version: 
     verdicts = Counter(one.verdict for one in found)
     assert [one.line() for one in found if one.verdict not in ("equal", "refused")] == []
     assert verdicts["refused"] <= 3
-    assert len(found) >= 100
+    assert len(found) >= 100 // parts
 
 
 #: So few choices that a search is short.

@@ -73,6 +73,8 @@ def test_fits_draw_nothing(project: Path) -> None:
     assert planned(project, "results/fits.csv") == TESTED
 
 
+@pytest.mark.workflow
+@pytest.mark.slow
 def test_a_figure_needs_what_it_shows_and_no_more(project: Path) -> None:
     assert planned(project, "results/figures/figure4.png") == TESTED | {"figure4": 1}
     bounds = planned(project, "results/figures/fc_inputs/dram_bound_fc_inputs.png")
@@ -80,6 +82,8 @@ def test_a_figure_needs_what_it_shows_and_no_more(project: Path) -> None:
     assert bounds["figures_fc"] == 1
 
 
+@pytest.mark.workflow
+@pytest.mark.slow
 def test_what_is_beside_the_default_run_has_a_name(project: Path) -> None:
     names = ("theory", "published", "networks", "timeloop", "figures")
     assert planned(project, *names).keys() > set(names)
