@@ -30,9 +30,8 @@ def least_words(tokens: int, width: int) -> int:
     return found.outer_words
 
 
-@pytest.mark.parametrize(
-    "model", ["XLM", *(pytest.param(name, marks=pytest.mark.slow) for name in ("BERT", "TrXL", "T5"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("model", PUBLISHED)
 def test_the_binding_of_fusemax_moves_the_least_words(model: str) -> None:
     heads, width, published = PUBLISHED[model]
     for tokens, traffic_bytes in zip(TOKENS, published, strict=True):
