@@ -46,8 +46,8 @@ WIRED, NAMED, MESHES, WAYS, LATENCIES, SPREAD, SPREAD_MESHES = 3000, 5000, 7000,
 VERSIONS = {"timeloop-3.0.3": ("STORAGE_TABLES", "KEYWORDS"), "timeloop-4": ("LATER_TABLES", "LATER_KEYWORDS")}
 #: Every file of runs is read in so many parts, which may run at the same time.
 PARTS = 4
-#: Designs whose keywords change what is counted: when so many were seen, the others are not counted without them.
-ENOUGH = 7
+#: Designs of a half whose keywords change what is counted: when more were seen, the others are not counted without them.
+ENOUGH = 6
 
 
 def documents(number: str, semantics: str) -> dict[str, Any]:
