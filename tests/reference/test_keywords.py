@@ -46,7 +46,7 @@ WIRED, NAMED, MESHES, WAYS, LATENCIES, SPREAD, SPREAD_MESHES = 3000, 5000, 7000,
 VERSIONS = {"timeloop-3.0.3": ("STORAGE_TABLES", "KEYWORDS"), "timeloop-4": ("LATER_TABLES", "LATER_KEYWORDS")}
 #: Every file of runs is read in so many parts, which may run at the same time.
 PARTS = 4
-#: Designs of a half whose keywords change what is counted: when more were seen, the others are not counted without them.
+#: Designs of a half that keywords change: when more were seen, the others are not counted without them.
 ENOUGH = 6
 
 
