@@ -98,8 +98,8 @@ def _stats(record: dict[str, Any]) -> list[tuple[int, str, Any]]:
 @pytest.mark.parametrize(
     ("version", "part", "parts"),
     [
-        ("timeloop-4", 0, 4),
-        *(pytest.param("timeloop-4", part, 4, marks=pytest.mark.slow) for part in range(1, 4)),
+        ("timeloop-4", 1, 4),
+        *(pytest.param("timeloop-4", part, 4, marks=pytest.mark.slow) for part in (0, 2, 3)),
         ("timeloop-2024", 0, 1),
     ],
 )
