@@ -19,24 +19,25 @@ CORES ?= all
 
 # What needs system packages, a browser, Slurm, other Pythons or much time.
 LONG := slow or workflow or browser
-# Tests of one file share what they set up and wait for each other; long ones come first in the order of the folders.
+# Tests of one file share what they set up and wait for each other; `tests/conftest.py` puts long ones first.
 SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest $(SPREAD)
 
-.PHONY: all test test-all test-faults test-lowest test-newest lint docs lock licences release clean
+.PHONY: all test test-all test-faults test-lowest test-newest lint style types docs lock licences release clean
 
 all: $(VENV)/installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakemake --cores $(CORES)
 
+# Types take one core, and so do the kernels where they are to be compiled.
 test: $(VENV)/installed-dev
-	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) --no-print-directory lint
+	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) --no-print-directory -j 2 --output-sync lint $(VENV)/installed
 	PATH="$(abspath $(BIN)):$$PATH" JOULELOOP_NO_INSTALL=1 $(PYTEST) -m "not ($(LONG))"
 
-test-all: $(VENV)/installed-dev
+test-all: $(VENV)/installed $(VENV)/installed-dev
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) -m "$(LONG)"
 
 # Kills, flipped bits, full disks, limits and mutated files, drawn at random. SEED=… draws the same again.
-test-faults: $(VENV)/installed-dev
+test-faults: $(VENV)/installed $(VENV)/installed-dev
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tests/faults/run.py --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 # The fast tests with the lowest versions that pyproject.toml allows, under the lowest Python; what they warn of is not
@@ -53,13 +54,17 @@ test-newest:
 	rm -rf .venv-newest
 	$(MAKE) VENV=.venv-newest LOCK= test
 
-lint: $(VENV)/installed-dev
+lint: style types
+
+style: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakemake --lint
-	$(BIN)/mypy
 	$(BIN)/python tests/check_docs.py
+
+types: $(VENV)/installed-dev
+	$(BIN)/mypy
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "error: no Python from 3.11 to 3.14 that can make virtual environments was found;" \
@@ -70,14 +75,18 @@ $(VENV)/bin/python:
 		{ echo "error: $(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv" >&2; exit 2; }
 	"$(PYTHON)" -m venv $(VENV)
 
-# Reinstalled when the dependencies change. The kernels are compiled once here instead of in the first jobs at the same time.
-$(VENV)/installed: $(VENV)/bin/python pyproject.toml $(LOCK:%=%/run.lock)
+# Reinstalled when the dependencies change.
+$(VENV)/packages: $(VENV)/bin/python pyproject.toml $(LOCK:%=%/run.lock)
 	$(if $(LOCK),$(BIN)/python $(LOCKED) $(LOCK)/run.lock)
 	$(BIN)/python $(PIP) $(if $(LOCK),--no-deps --no-build-isolation) -e .
+	touch $@
+
+# The kernels are compiled once here instead of in the first jobs at the same time.
+$(VENV)/installed: $(VENV)/packages
 	$(BIN)/jouleloop doctor --warm
 	touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed $(LOCK:%=%/dev.lock)
+$(VENV)/installed-dev: $(VENV)/packages $(LOCK:%=%/dev.lock)
 	$(if $(LOCK),$(BIN)/python $(LOCKED) $(LOCK)/dev.lock,$(BIN)/python $(PIP) -e '.[dev]')
 	touch $@
 

@@ -13,6 +13,9 @@ import yaml
 from jouleloop.model.evaluation import Evaluation
 from paths import ROOT
 
+#: The one in C, where PyYAML was built with it.
+DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
 
 @cache
 def drawn() -> Any:
@@ -35,6 +38,6 @@ def stored(path: Path) -> dict[str, Any]:
 
 def ours(design: dict[str, Any], folder: Path, semantics: str) -> Evaluation | None:
     """Return our evaluation of a design, None where we refuse it."""
-    (folder / "ert.yaml").write_text(yaml.safe_dump(design["ert"], sort_keys=False))
+    (folder / "ert.yaml").write_text(yaml.dump(design["ert"], Dumper=DUMPER, sort_keys=False))
     found: Evaluation | None = drawn().ours(design, folder, semantics)
     return found

@@ -4,8 +4,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from command_line import run as run_command
 from jouleloop.columns import read_table, write_parquet
 from jouleloop.errors import InputError
 from jouleloop.report.html.mappings import loops_of
@@ -28,7 +27,6 @@ from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.growth import write_analysis
 from jouleloop.tables.layouts import ANY, ENERGIES, LAW_POINTS, LAWS, SEARCH_NOISE, THEORY_RATIO
 from paths import ROOT
-from waiting import LIMIT_S
 
 OPTIONS = StatisticsOptions()
 ANALYSIS = ("verdicts", "fits", "residuals", "left_out")
@@ -348,19 +346,15 @@ def test_a_page_of_twenty_thousand_points_stays_small(tmp_path: Path) -> None:
 
 
 def test_command_line(folder: Path, tmp_path: Path) -> None:
-    def jouleloop(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "jouleloop", "report", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-
     output = tmp_path / "elsewhere" / "page.html"
-    done = jouleloop(str(folder), "--output", str(output))
-    assert done.returncode == 0, done.stderr
-    assert str(output) in done.stdout
+    code, out, error = run_command("report", str(folder), "--output", str(output))
+    assert code == 0, error
+    assert str(output) in out
     assert 'href="../results/verdicts.csv"' in output.read_text()
-    missing = jouleloop(str(tmp_path / "nowhere"))
-    assert missing.returncode == 2
-    assert "no such file: has the run finished?" in missing.stderr
-    assert "Traceback" not in missing.stderr
+    code, _, error = run_command("report", str(tmp_path / "nowhere"))
+    assert code == 2
+    assert "no such file: has the run finished?" in error
+    assert "Traceback" not in error
 
 
 def test_numbers() -> None:

@@ -3,7 +3,7 @@
 import os
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import pytest
 
@@ -80,10 +80,12 @@ def test_the_steps_are_those_of_an_enumeration(kind: str, seed: int) -> None:
     if question.objective not in OBJECTIVES:
         return
     target = question.at(None)
+    every = Enumerator(case, question.problem, target.arch, unhindered(case)).mappings()
+    counting = list(islice(every, MOST_MAPPINGS + 1))
+    if len(counting) > MOST_MAPPINGS:
+        return
     points = []
-    for mapping in Enumerator(case, question.problem, target.arch, unhindered(case)).mappings():
-        if len(points) > MOST_MAPPINGS:
-            return
+    for mapping in counting:
         energy_pj, cycles = evaluate(question.problem, target.arch, target.costs, mapping, case.semantics)
         counted = evaluate_mapping(question.problem, target.arch, target.costs, mapping, case.semantics)
         points.append((held_words(counted, question.level), OBJECTIVES[question.objective].of(energy_pj, cycles)))

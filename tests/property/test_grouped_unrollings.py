@@ -24,7 +24,7 @@ from shares import by_kind
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
 NESTS = 12
-MOST_LEFT = 2000
+MOST_LEFT = 400
 """Steps of a walk over what is left, after which it is given up."""
 _SEMANTICS = ("timeloop-3.0.3", "timeloop-2023-04", "timeloop-4")
 _NO_CONSTRAINTS = {f"{which}_constraints": {"targets": []} for which in ("architecture", "mapspace")}

@@ -72,7 +72,7 @@ def searched(case: Case, most: int) -> tuple[Target, MapSpace] | None:
     return (target, space) if 1 < sizes(space) <= most else None
 
 
-@in_shares(3200, first=800)
+@in_shares(3200, first=400)
 def test_the_search_finds_the_least_of_all_mappings(seeds: range) -> None:
     compared = 0
     for seed in seeds:
@@ -194,7 +194,7 @@ def constrained(design: str, semantics: str) -> TargetSet:
     return TargetSet(TargetFiles(design, *files, ROOT / f"mappings/{design}.yaml"), semantics)
 
 
-@in_shares(800, first=200)
+@in_shares(800, first=100)
 def test_where_windows_slide_the_search_finds_the_least(seeds: range) -> None:
     compared = 0
     for seed in seeds:

@@ -27,6 +27,7 @@ def least_words(tokens: int, width: int, buffer_words: int) -> int:
     return found.outer_words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", BUFFER_BYTES)
 def test_flat_moves_no_fewer_words_than_the_optimum(platform: str) -> None:
     rows = [row for row in ROWS if row["platform"] == platform]

@@ -46,6 +46,8 @@ WIRED, NAMED, MESHES, WAYS, LATENCIES, SPREAD, SPREAD_MESHES = 3000, 5000, 7000,
 VERSIONS = {"timeloop-3.0.3": ("STORAGE_TABLES", "KEYWORDS"), "timeloop-4": ("LATER_TABLES", "LATER_KEYWORDS")}
 #: Every file of runs is read in so many parts, which may run at the same time.
 PARTS = 4
+#: Designs of a half that keywords change: when more were seen, the others are not counted without them.
+ENOUGH = 6
 
 
 def documents(number: str, semantics: str) -> dict[str, Any]:
@@ -65,13 +67,14 @@ def documents(number: str, semantics: str) -> dict[str, Any]:
     return found
 
 
+@by_part(2, first=1)
 @pytest.mark.parametrize(
     "kind", ["", "wired-", "named-", "meshes-", "ways-", "latencies-", "spread-", "spread-meshes-"]
 )
 @pytest.mark.parametrize("semantics", VERSIONS)
-def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Path) -> None:
+def test_every_stored_evaluation_is_met(semantics: str, kind: str, part: int, tmp_path: Path) -> None:
     wrong, told, fields = [], 0, 0
-    for number, theirs in stored(FOLDER / f"{kind}{semantics}.json.xz").items():
+    for number, theirs in [*stored(FOLDER / f"{kind}{semantics}.json.xz").items()][part::2]:
         design = documents(number, semantics)
         mine = ours(design, tmp_path, semantics)
         assert (mine is None) == (theirs is None), number
@@ -80,6 +83,8 @@ def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Pat
         pairs = drawn().compared_json(mine.as_json(), theirs)
         wrong += [(number, pair.field, pair.ours, pair.theirs) for pair in pairs if pair.verdict != "equal"]
         fields += len(pairs)
+        if told > ENOUGH:
+            continue
         module = drawn()
         keys = {key for kinds in getattr(module, VERSIONS[semantics][1]).values() for key in kinds}
         for directive in design["mapping"]["mapping"]:
@@ -88,8 +93,8 @@ def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Pat
         before = ours(design, tmp_path, semantics)
         told += before is None or before.levels != mine.levels or before.networks != mine.networks
     assert wrong == []
-    assert fields > 2_000
-    assert told > 15
+    assert fields > 800
+    assert told > ENOUGH
 
 
 @by_part(PARTS, first=1)

@@ -49,6 +49,8 @@ def test_every_stored_evaluation_is_met(version: str, enough: int, tmp_path: Pat
         pairs = drawn().compared_json(mine.as_json(), theirs)
         wrong += [(number, pair.field, pair.ours, pair.theirs) for pair in pairs if pair.verdict != "equal"]
         fields += len(pairs)
+        if others >= enough // 50:
+            continue
         before = ours(documents(number), tmp_path, "timeloop-3.0.3")
         assert before is not None
         others += mine.energy_pj != before.energy_pj
@@ -70,7 +72,7 @@ def test_loops_that_end_early_are_counted_alike(version: str) -> None:
         assert target.semantics == version
         wrong += [f"{record['seed']}: {line}" for line in differences(problem, target, mapping, record["real"])]
         told += bool(mapping.reuse)
-        if not mapping.reuse:
+        if not mapping.reuse and others < len(records) // 4:
             before = evaluate_mapping(problem, target.arch, target.costs, mapping, check_capacity=False)
             others += any(stats.energy_pj != before.levels[k].data[name].energy_pj for k, name, stats in _stats(record))
     assert wrong == []
@@ -94,7 +96,12 @@ def _stats(record: dict[str, Any]) -> list[tuple[int, str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("version", "part", "parts"), [("timeloop-4", 0, 2), ("timeloop-4", 1, 2), ("timeloop-2024", 0, 1)]
+    ("version", "part", "parts"),
+    [
+        ("timeloop-4", 1, 4),
+        *(pytest.param("timeloop-4", part, 4, marks=pytest.mark.slow) for part in (0, 2, 3)),
+        ("timeloop-2024", 0, 1),
+    ],
 )
 def test_factors_that_do_not_divide_are_searched_as_by_the_real_mapper(version: str, part: int, parts: int) -> None:
     found = [
@@ -103,7 +110,7 @@ def test_factors_that_do_not_divide_are_searched_as_by_the_real_mapper(version: 
     verdicts = Counter(one.verdict for one in found)
     assert [one.line() for one in found if one.verdict not in ("equal", "refused")] == []
     assert verdicts["refused"] <= 3
-    assert len(found) >= 100
+    assert len(found) >= 100 // parts
 
 
 #: So few choices that a search is short.

@@ -5,26 +5,41 @@ from pathlib import Path
 
 import pytest
 
+from jouleloop import sources
 from jouleloop.jit import cache_folder, kernel_modules
 from jouleloop.sources import PACKAGE, digest_of, with_imports
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    shutil.copytree(PACKAGE, tmp_path / "jouleloop", ignore=shutil.ignore_patterns("__pycache__"))
-    return tmp_path / "jouleloop"
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the package."""
+    folder = tmp_path_factory.mktemp("sources") / "jouleloop"
+    shutil.copytree(PACKAGE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
 
 
-def edited(package: Path, module: str, text: str, tmp_path: Path) -> Path:
-    """Return a copy of the package in which ``text`` stands at the end of a module."""
-    other = tmp_path / "edited" / "jouleloop"
-    shutil.copytree(package, other)
-    (other / module).write_text((other / module).read_text() + text)
-    return other
+@pytest.fixture(scope="module")
+def before(package: Path) -> tuple[str, str]:
+    return digests(package)
 
 
-def results_of(package: Path, engine: str = "engines/native.py") -> str:
-    return digest_of(with_imports([package / engine], package), package)
+def digests(package: Path) -> tuple[str, str]:
+    """Return what names the folder of the kernels, and what is in the key of results."""
+    results = digest_of(with_imports([package / "engines/native.py"], package), package)
+    return cache_folder(package).name, results
+
+
+def edited(package: Path, module: str, text: str) -> tuple[str, str]:
+    """Return the digests of the package with ``text`` at the end of a module."""
+    path = package / module
+    sound = path.read_text()
+    path.write_text(sound + text)
+    sources._parsed.cache_clear()
+    try:
+        return digests(package)
+    finally:
+        path.write_text(sound)
+        sources._parsed.cache_clear()
 
 
 def test_words_are_no_code(tmp_path: Path) -> None:
@@ -42,10 +57,8 @@ def test_words_are_no_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["model/kernel.py", "theory/fully_connected/search.py", "engines/verify.py"])
-def test_words_compile_nothing_and_discard_no_result(package: Path, tmp_path: Path, module: str) -> None:
-    other = edited(package, module, '\n# A comment.\n"""And a text that stands by itself."""\n', tmp_path)
-    assert cache_folder(other).name == cache_folder(package).name
-    assert results_of(other) == results_of(package)
+def test_words_compile_nothing_and_discard_no_result(package: Path, before: tuple[str, str], module: str) -> None:
+    assert edited(package, module, '\n# A comment.\n"""And a text that stands by itself."""\n') == before
 
 
 @pytest.mark.parametrize(
@@ -62,11 +75,10 @@ def test_words_compile_nothing_and_discard_no_result(package: Path, tmp_path: Pa
     ],
 )
 def test_code_costs_what_rests_on_it(
-    package: Path, tmp_path: Path, module: str, *, kernels: bool, results: bool
+    package: Path, before: tuple[str, str], module: str, *, kernels: bool, results: bool
 ) -> None:
-    other = edited(package, module, "\nADDED = 1\n", tmp_path)
-    assert (cache_folder(other).name != cache_folder(package).name) == kernels
-    assert (results_of(other) != results_of(package)) == results
+    after = edited(package, module, "\nADDED = 1\n")
+    assert (after[0] != before[0], after[1] != before[1]) == (kernels, results)
 
 
 def test_every_module_with_kernels_counts() -> None:

@@ -16,7 +16,7 @@ import yaml
 from paths import ROOT
 from waiting import LIMIT_S
 
-#: 12 layers on two architectures in 6 chunks.
+#: 12 layers on two architectures in 4 chunks.
 LAYERS = """\
 kind: fc
 fixed: {M: 32}
@@ -74,7 +74,7 @@ class Study:
         shutil.copy(ROOT / "Snakefile", folder)
         (folder / "layers/tiny.yaml").write_text(LAYERS)
         config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
-        config |= {"sweeps": ["tiny"], "outputs": {"figure_formats": ["png"]}, "chunks": {"least": 6}, **changes}
+        config |= {"sweeps": ["tiny"], "outputs": {"figure_formats": ["png"]}, "chunks": {"least": 4}, **changes}
         (folder / "config").mkdir()
         (folder / "config/config.yaml").write_text(yaml.safe_dump(config))
         return cls(folder)

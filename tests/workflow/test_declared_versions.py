@@ -12,6 +12,7 @@ import pytest
 
 from environments import allowed, environment, lowest_allowed, running
 from jouleloop.parquet import read_sealed
+from paths import ROOT
 from waiting import LIMIT_S
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -58,6 +59,22 @@ write_analysis(analyse(energies, [sweep], StatisticsOptions()), folder, provenan
 TABLES = ("energies", "energy_sources", "fits", "verdicts", "residuals", "left_out")
 IMPERFECT = ("energies", "energy_sources")
 SWEEPS = {"perfect": ("several",), "imperfect": ("odd", "--factors", "imperfect")}
+#: What searches and evaluates, but for the layers that are compiled with.
+LATER = """
+import jouleloop as jl
+
+for arch, layer, factors in (
+    ("eyeriss", "conv:C4xM8xP7xQ7xR3xS3/stride2", "perfect"),
+    ("manticore", "fc:64x48", "perfect"),
+    ("simba", "fc:10x14", "imperfect"),
+    ("eyeriss", "conv:C4xM8xP7xQ7xR3xS3", "imperfect"),
+):
+    hardware = jl.Architecture.read(arch, factors=factors)
+    found = jl.search(hardware, layer)
+    jl.evaluate(hardware, layer, found.mapping)
+    if (arch, factors) == ("eyeriss", "imperfect"):  # the others hand words on to neighbours
+        jl.evaluate(hardware, layer, found.mapping, residuals="exact")
+"""
 #: What the workflow makes with Snakemake, its profile and its logger plugin.
 WORKFLOW = ("-m", "snakemake", "--cores", "2", "results/energies.parquet")
 
@@ -135,16 +152,40 @@ def test_the_same_tables(name: str, swept: Callable[..., Path], own: Path, tmp_p
     assert sizes == [16, 8, 24]
 
 
+@pytest.fixture(scope="module")
+def generic(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the variables for kernels of any processor, in a folder of their own."""
+    return {"NUMBA_CPU_NAME": "generic", "NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("kernels"))}
+
+
+def compiled(generic: dict[str, str], *arguments: str) -> set[str]:
+    """Return the names of all kernels that are compiled after a Python has run."""
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=os.environ | generic, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = Path(generic["NUMBA_CACHE_DIR"]).glob("kernels-*/*")
+    return {path.name for path in found if not path.name.startswith(".")}
+
+
+def test_nothing_is_left_to_compile(generic: dict[str, str]) -> None:
+    """What is compiled in advance is all that searches and evaluations ask for."""
+    perfect = compiled(generic, "-m", "jouleloop.api.warm", "perfect")
+    assert any(name.startswith("optimum.solve.run_parts") for name in perfect)
+    both = compiled(generic, "-m", "jouleloop.api.warm", "imperfect")
+    assert both > perfect
+    assert compiled(generic, "-c", LATER) == both
+
+
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the processors are those of x86-64")
-def test_an_older_processor(swept: Callable[..., Path], own: Path, tmp_path: Path) -> None:
+def test_an_older_processor(swept: Callable[..., Path], own: Path, generic: dict[str, str]) -> None:
+    """The kernels are those that the test before has compiled, or its own."""
     from numpy._core import _multiarray_umath
 
     more = {
         "OPENBLAS_CORETYPE": "Prescott",
         "NPY_DISABLE_CPU_FEATURES": " ".join(_multiarray_umath.__cpu_dispatch__),
-        "NUMBA_CPU_NAME": "generic",
-        "NUMBA_CACHE_DIR": str(tmp_path),
     }
-    other = swept(sys.executable, "older", more)
+    other = swept(sys.executable, "older", generic | more)
     assert csvs(other) == csvs(own)
     assert parquets(other) == parquets(own)

@@ -67,7 +67,7 @@ def cluster() -> Iterator[Any]:
 
 
 def submitted(study: Callable[..., Any], cluster: Any, plugins: str, folder: Path) -> Any:
-    mine = study(folder)
+    mine = study(folder, chunks={"least": 6})
     path = f"{cluster.folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     src = ROOT / "src"
     mine.environment.update(cluster.variables, PATH=path, PYTHONPATH=f"{src}:{plugins}", OMP_NUM_THREADS="1")

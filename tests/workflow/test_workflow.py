@@ -121,6 +121,7 @@ def test_snakemake_makes_its_report_with_captions_and_categories(finished: Path)
         assert caption in page
     for label in ("growth", "breakdown", "simba", "eyeriss", "verdicts", "energies"):
         assert f'"{label}"' in page
+    assert "growth_eyeriss" in page
 
 
 def test_the_further_figures(finished: Path, tmp_path: Path) -> None:
@@ -218,14 +219,6 @@ def test_a_mistake_found_by_a_job_is_a_message(tmp_path: Path) -> None:
     assert "CC" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (folder / "results/energies.csv").exists()
-
-
-def test_snakemake_report(finished: Path) -> None:
-    done = snakemake(finished, "--report", "report.html")
-    assert done.returncode == 0, done.stderr
-    text = (finished / "report.html").read_text()
-    assert "growth_eyeriss" in text
-    assert "Figures" in text
 
 
 def test_provenance_names_versions_and_inputs(finished: Path) -> None:

@@ -1,19 +1,13 @@
 """``jouleloop map --certificate`` and ``jouleloop check``."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from command_line import run
 from jouleloop.proof.form import digest_of
 from paths import ROOT
-
-
-def run(*arguments: str) -> tuple[int, str, str]:
-    done = subprocess.run([sys.executable, "-m", "jouleloop", *arguments], capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture(scope="module")

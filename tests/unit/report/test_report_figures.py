@@ -245,8 +245,7 @@ def test_a_symbol_is_text(energies: pd.DataFrame, tmp_path: Path, symbol: str) -
     sweeps = [dataclasses.replace(sweep, symbol=symbol) for sweep in SWEEPS]
     tests = analyse_table(energies, sweeps)
     for figure in (figure4(tests), growth_figure(tests, "fc_inputs"), breakdown_figure(energies, sweeps[0])):
-        paths = save_figure(figure, tmp_path)
-        [svg] = [path for path in paths if path.suffix == ".svg"]
+        (svg,) = save_figure(figure, tmp_path, ["svg"])
         assert html.escape(symbol, quote=False) in svg.read_text()
 
 

@@ -18,17 +18,18 @@ from made import make
 from paths import ROOT
 
 SWEEPS = ("inputs", "outputs")
+ONE_FORMAT, TWO_FORMATS = ({"figure_formats": names} for names in (["svg"], ["svg", "pdf"]))
 STAGES = ("theory_ratio", "growth", "laws")
 MADE = [layout.file for layout in (VERDICTS, LAWS, THEORY_RATIO)]
 
 
 def study_of(project: Path, layers: int, **further: Any) -> Study:
-    """Return a study of two sweeps, of which one has so many layers."""
+    """Return a study of two sweeps, of which one has so many layers, whose figures have one format."""
     for sweep, number in zip(SWEEPS, (layers, 5), strict=True):
         sizes = [{"C": 16 * n, "M": 16} if sweep == "inputs" else {"C": 16, "M": 16 * n} for n in range(1, number + 1)]
         text = {"kind": "fc", "layers": sizes, "variable": "C" if sweep == "inputs" else "M", "expected": "linear"}
         (project / f"{sweep}.yaml").write_text(yaml.safe_dump(text))
-    config = yaml.safe_load((ROOT / "config/config.yaml").read_text()) | further
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text()) | {"outputs": ONE_FORMAT} | further
     paths = [str(project / f"{sweep}.yaml") for sweep in SWEEPS]
     return load_study(config | {"sweeps": paths, "architectures": {"simba": config["architectures"]["simba"]}}, ROOT)
 
@@ -67,16 +68,16 @@ def test_an_edit_makes_what_is_made_from_empty(
     tmp_path: Path, drawn: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    before = written(study_of(tmp_path, 5), tmp_path / "results")
+    before = written(study_of(tmp_path, 5, outputs=TWO_FORMATS), tmp_path / "results")
     assert sorted(drawn) == of(*SWEEPS)
     drawn.clear()
-    edited = study_of(tmp_path, 6)
+    edited = study_of(tmp_path, 6, outputs=TWO_FORMATS)
     after = written(edited, tmp_path / "results")
     assert sorted(drawn) == of("inputs")
     assert written(edited, tmp_path / "empty") == after
     same = {name for name, content in after.items() if before.get(name) == content}
     changed = {name for name in after if name.startswith("figures/")} - same
-    assert changed == {f"figures/{name}.{ending}" for name in of("inputs") for ending in ("png", "svg", "pdf")}
+    assert changed == {f"figures/{name}.{ending}" for name in of("inputs") for ending in ("svg", "pdf")}
     assert not {"energies.csv", "verdicts.csv", "laws.csv", "theory_ratio.csv", "report.html"} & same
 
 

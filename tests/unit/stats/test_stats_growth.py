@@ -181,7 +181,7 @@ def test_options_are_described_with_units() -> None:
 
 
 def test_the_vectors_of_a_test_go_with_it() -> None:
-    sizes = np.arange(1.0, 20_001.0)
+    sizes = np.arange(1.0, 5_001.0)
     response = 3 * sizes + 1000 * np.random.default_rng(1).standard_normal(sizes.size)
     fit_growth(sizes, response, "linear")  # what it imports stays
     gc.collect()
@@ -190,7 +190,8 @@ def test_the_vectors_of_a_test_go_with_it() -> None:
     try:
         before = tracemalloc.get_traced_memory()[0]
         fit_growth(sizes, response, "linear")
-        assert tracemalloc.get_traced_memory()[0] - before < sizes.nbytes // 4
+        # 15 kB stay with each call, a vector is 40 kB.
+        assert tracemalloc.get_traced_memory()[0] - before < sizes.nbytes // 2
     finally:
         tracemalloc.stop()
         gc.enable()

@@ -122,7 +122,7 @@ def test_no_schedule_moves_less_than_the_bounds(expression: str, sizes: tuple[in
     chooser = random.Random(0)
     candidates = [sides for sides in all_tiles(nest) if fits(nest, sides, cache, Fit.SUM)]
     least = float("inf")
-    for sides in chooser.sample(candidates, min(60, len(candidates))):
+    for sides in chooser.sample(candidates, min(30, len(candidates))):
         for order in chooser.sample(orders, min(3, len(orders))):
             done = run(nest, sides, order=order)
             assert done.peak_words <= cache
