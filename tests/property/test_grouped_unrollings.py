@@ -1,6 +1,7 @@
 """Bounds of groups of unrollings: no mapping of a group costs less, and a search that begins anew finds the same."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, pairwise
 
@@ -15,7 +16,8 @@ from jouleloop.errors import JouleloopError, MappingError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.optimum import optimise
+from jouleloop.optimum import optimise, rounds
+from jouleloop.optimum.arrays import Parts
 from jouleloop.optimum.group_walk import Walk
 from jouleloop.optimum.groups import Groups, groups_of
 from jouleloop.optimum.optimise import Search, search_mapspace
@@ -162,8 +164,8 @@ def test_every_level_is_asked_for_its_least_words(kind: str, seeds: range) -> No
 @by_kind(KINDS, CASES, first=CASES // 3)
 def test_a_search_that_begins_anew_finds_the_same(kind: str, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     compared, begun = 0, []
-    whole = optimise.regrouped
-    monkeypatch.setattr(optimise, "regrouped", lambda *args: begun.append(1) or whole(*args))
+    whole = rounds.regrouped
+    monkeypatch.setattr(rounds, "regrouped", lambda *args: begun.append(1) or whole(*args))
     for seed in seeds:
         found = drawn(kind, seed)
         if found is None or found[0].size > 1e9:
@@ -179,3 +181,42 @@ def test_a_search_that_begins_anew_finds_the_same(kind: str, seeds: range, monke
         compared += 1
     assert compared > len(seeds) // 10
     assert begun
+
+
+@by_kind(KINDS, CASES, first=CASES // 3)
+def test_rounds_below_the_incumbent_find_the_same(kind: str, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds of groups give up at first, and under every second limit after it."""
+    asked: list[float] = []
+    over: list[float] = []
+    whole, higher = rounds.regrouped, rounds.Rounds.higher
+
+    def gives_up(groups: Groups, limit_pj: float) -> Iterator[int | float | Parts]:
+        asked.append(limit_pj)
+        if len(asked) % 3 == 0:
+            yield from whole(groups, limit_pj)
+        else:
+            yield from (one for one in whole(groups, limit_pj) if isinstance(one, int | float))
+
+    def after_a_round(self: rounds.Rounds) -> Iterator[int | float | Parts]:
+        over.append(self.limit_pj)
+        return higher(self)
+
+    monkeypatch.setattr(rounds, "regrouped", gives_up)
+    monkeypatch.setattr(rounds.Rounds, "higher", after_a_round)
+    compared = 0
+    for seed in seeds:
+        found = drawn(kind, seed)
+        if found is None or found[0].size > 1e9:
+            continue
+        space, target, _ = found
+        answers = []
+        for many in (np.inf, 0.0):
+            asked.clear()
+            monkeypatch.setattr(optimise, "_MANY", many)
+            monkeypatch.setattr(optimise, "_MANY_TICKS", 1)
+            answers.append(search_mapspace(space, target.costs, semantics=target.semantics))
+        assert answers[0].mapping == answers[1].mapping, (kind, seed)
+        assert answers[0].optimal == answers[1].optimal == (answers[0].mapping is not None), (kind, seed)
+        compared += 1
+    assert compared > len(seeds) // 10
+    assert over
