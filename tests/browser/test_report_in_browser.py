@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pandas as pd
 import pytest
@@ -182,6 +183,10 @@ def test_a_point_has_an_address(browser: Any, opened: Opened, run: Any) -> None:
     again.page.goto(run.report.as_uri() + str(link))
     again.page.locator("#sweep-0 .panel h4", has_text="fc:704x64").wait_for()
     assert again.page.locator("#sweep-0 .panel .note").first.inner_text() == shown
+    # A layer whose slashes stay as they are, as the table of energies names it.
+    again.page.goto("about:blank")
+    again.page.goto(f"{run.report.as_uri()}#point=named/simba/{quote(HOSTILE, safe='/')}")
+    again.page.locator("#sweep-1 .panel h4", has_text=HOSTILE).wait_for()
     # An address of no point shows the page as it is.
     again.page.goto("about:blank")
     again.page.goto(f"{run.report.as_uri()}#point=growing/nobody/%E0%A4%A")

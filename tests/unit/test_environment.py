@@ -46,6 +46,19 @@ def test_the_environments_of_the_rules_have_the_same_python() -> None:
     assert len(pythons) == 1
 
 
+def test_the_image_is_run_as_the_page_says() -> None:
+    """The image and the page give one command: as oneself, into a folder that is there, or it may not write."""
+    text = (ROOT / "Dockerfile").read_text()
+    page = (ROOT / "docs/dependencies.md").read_text()
+    (command,) = re.findall(r"docker run .*jouleloop", text)
+    assert command in page
+    assert "--user" in command
+    assert page.index("mkdir -p results") < page.index(command)
+    (version,) = re.findall(r"^FROM python:(\d+\.\d+)-", text, re.MULTILINE)
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    assert f"Programming Language :: Python :: {version}" in classifiers
+
+
 def test_the_optional_timeloop_is_named() -> None:
     assert "pytimeloop" in (ROOT / "environment.yml").read_text()
     assert "pytimeloop" in (ROOT / "docs/dependencies.md").read_text()

@@ -88,6 +88,20 @@ def sweeps_of(layers: SweepLike, progress: Progress | None = None) -> list[Sweep
     return [Sweep("layers", "list", tuple(SweepPoint(layer, layer.input_size) for layer in found), "")]
 
 
+def checked_sweeps(layers: SweepLike) -> list[Sweep]:
+    """Return what `sweeps_of` does; raise `InputError` too where a sweep tests an unknown growth or variable."""
+    from jouleloop.tables.layers import check_sweeps  # noqa: PLC0415 - loads the statistics
+
+    sweeps = sweeps_of(layers)
+    try:
+        check_sweeps(sweep for sweep in sweeps if sweep.variable)
+    except InputError as error:
+        if not isinstance(layers, Mapping):
+            raise
+        raise InputError(replace(one, source="layers") for one in error.faults) from error
+    return sweeps
+
+
 def _named(text: str, progress: Progress | None) -> list[Sweep]:
     if text.endswith(_YAML):
         return load_all(Path(text), progress)

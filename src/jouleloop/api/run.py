@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jouleloop.api.hardware import Architecture
-from jouleloop.api.layers import LayerLike, SweepLike, problem_of, sweeps_of
+from jouleloop.api.layers import LayerLike, SweepLike, checked_sweeps, problem_of, sweeps_of
 from jouleloop.api.results import Result
 from jouleloop.engines.protocol import Engine, SearchOptions, Target
 from jouleloop.engines.registry import get_engine
@@ -264,7 +264,7 @@ def _jobs(
     if not several:
         raise InputError(Fault("are none", "architectures", value=architectures, allowed="a name, a path, or several"))
     made = gather(
-        lambda: sweeps_of(layers),
+        lambda: checked_sweeps(layers),
         lambda: options_of(objective, budget),
         *(lambda one=one: architecture_of(one, constraints=constraints) for one in several),
     )

@@ -65,6 +65,7 @@ _OPTION_OF = {
     "most_words": "--most-words",
     "network": "--network",
     "objective": "--objective",
+    "on": "--on",
     "seconds": "--seconds",
     "semantics": "--semantics",
     "space": "--space",

@@ -11,7 +11,7 @@ from jouleloop.cli.fuse_network import fuse_networks, fused_sweeps
 from jouleloop.cli.own_folder import own_folder
 from jouleloop.cli.sweep import search_all
 from jouleloop.cli.target_options import FusionChoice, HardwareChoice, SearchChoice, hardware_of, search_of
-from jouleloop.cli.write_mappings import write_mappings
+from jouleloop.cli.write_mappings import check_folder, write_mappings
 from jouleloop.errors import Fault, InputError
 from jouleloop.study.store import ResultStore
 from jouleloop.terminal.console import print_text
@@ -44,6 +44,7 @@ def network(
     chains = fused_sweeps(networks, jobs, how, fusion) if fuse else []
     if fusion != FusionChoice() and not fuse:
         raise InputError(Fault("--level, --recompute and --page are about fused layers", allowed="--fuse"))
+    check_folder(mappings)
     folder = own_folder(output, "network", name, networks, jobs, replace=replace)
     search_all(networks, jobs, folder, show=True)
     if mappings is not None:

@@ -18,7 +18,7 @@ from jouleloop.cli.own_folder import own_folder
 from jouleloop.cli.show_network import show_networks
 from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.watching import say_if_compiling, told_as_stored
-from jouleloop.cli.write_mappings import write_mappings
+from jouleloop.cli.write_mappings import check_folder, write_mappings
 from jouleloop.files import remove_left_over
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.optimum.limit import Progress as SearchProgress
@@ -59,6 +59,7 @@ def sweep(
         sweeps = sweeps_of(layers, lambda made, total: status.update(f"{made:,} of {total:,} points"))
     check_sweeps(sweeps)
     jobs = jobs_of(sweeps, [hardware.load(name, how.constraints) for name in arch], how.engine, how.options)
+    check_folder(mappings)
     folder = own_folder(output, "sweep", layers, sweeps, jobs, replace=replace)
     search_all(sweeps, jobs, folder, log=folder / "logs" / "sweep.log" if verbose else None)
     if mappings is not None:

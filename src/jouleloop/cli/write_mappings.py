@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from jouleloop.errors import JouleloopError
+from jouleloop.errors import Fault, InputError, JouleloopError
 from jouleloop.files import write_text
 from jouleloop.mapping.formats import from_levels, to_timeloop_mapping
 from jouleloop.mapping.nest import print_nest
@@ -15,6 +15,12 @@ from jouleloop.study.store import ResultStore
 from jouleloop.terminal.console import print_note, print_text
 from jouleloop.units import unit_of
 from jouleloop.workload.sweep import Sweep, SweepPoint
+
+
+def check_folder(folder: Path | None) -> None:
+    """Raise `InputError` where mappings cannot go into a folder, before anything is searched."""
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise InputError(Fault("is a file, a folder is wanted", "--write-mappings", value=str(folder)))
 
 
 def write_mappings(sweeps: Sequence[Sweep], jobs: Mapping[str, Job], store: ResultStore, folder: Path) -> None:

@@ -34,6 +34,13 @@ Name = Annotated[str, AfterValidator(_printable)]
 Pair = Annotated[tuple[Count, Count], Strict(False)]
 
 
+def _fault(detail: Any) -> Fault:
+    field = ".".join(map(str, detail["loc"]))
+    if detail["type"] == "missing":
+        return Fault("is missing", field=field)
+    return Fault(detail["msg"], field=field, value=detail["input"])
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -44,7 +51,7 @@ class _Strict(BaseModel):
             return cls.model_validate(data)
         except ValidationError as error:
             raise InputError(
-                Fault(detail["msg"], field=".".join(map(str, detail["loc"])), value=detail["input"])
+                _fault(detail)
                 for detail in error.errors(include_url=False)
                 if detail["type"] != "default_factory_not_called"
             ) from error

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from jouleloop.columns import write_table
-from jouleloop.errors import Fault, raise_all
+from jouleloop.errors import Fault, JouleloopError, raise_all
 from jouleloop.files import is_file
 from jouleloop.report.figures_architecture import architecture_figure
 from jouleloop.report.registry import FigureKind
@@ -97,7 +97,8 @@ def draw_all(kinds: Iterable[FigureKind], run: RunTables, subject: str, folder: 
             path.parent.mkdir(parents=True, exist_ok=True)
             draw(kind, run, place, folder, formats, anew=False)
         except Exception as error:  # whatever it is: other figures do not depend on it
-            LOG.exception("%s", path)
+            if not isinstance(error, JouleloopError):
+                LOG.exception("%s", path)
             faults.append(Fault(f"not drawn: {error}".replace("\n", "; "), str(path)))
             for name in formats:
                 with contextlib.suppress(OSError):

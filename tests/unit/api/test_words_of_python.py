@@ -51,6 +51,18 @@ def test_a_sweep_tells_all_that_is_wrong() -> None:
     assert len(text.splitlines()) == 6
 
 
+def test_a_sweep_that_tests_what_there_is_not_is_refused() -> None:
+    """As the command and the workflow refuse it; laws of it would be about nothing."""
+    odd = {"kind": "fc", "fixed": {"M": 4}, "ranges": {"C": [2, 4]}, "variable": "X", "expected": "cubic?"}
+    for ask in (jl.sweep, jl.laws):
+        with pytest.raises(jl.InputError) as caught:
+            ask(odd, "eyeriss")
+        said = str(caught.value)
+        assert "layers: variable: unknown column (got 'X')" in said
+        assert "layers: expected: unknown growth (got 'cubic?')" in said
+        assert said.count("did you mean 'cubic'?") == 1
+
+
 def test_the_content_of_a_sweep_is_the_parameter() -> None:
     text = fault_of({"kind": "fcc", "variable": "C", "expected": "linear"}, "eyeriss", call=jl.sweep)
     assert text.startswith("layers: kind: unknown choice (got 'fcc')")

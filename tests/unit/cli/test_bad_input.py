@@ -226,3 +226,34 @@ def test_places_that_cannot_be_written(run: Callable[..., Outcome]) -> None:
         assert (code, out) == (2, ""), err
         assert "/proc/none" in err
         assert "cannot be written" in err
+
+
+def test_a_file_in_the_place_of_mappings_is_told_before_the_search(run: Callable[..., Outcome], tmp_path: Path) -> None:
+    """Hours later is too late."""
+    taken = tmp_path / "taken"
+    taken.write_text("")
+    layers = tmp_path / "layers.yaml"
+    for command, text in (("sweep", FC), ("network", "layers: [{name: a, kind: fc, sizes: {C: 8, M: 8}}]\n")):
+        layers.write_text(text)
+        given = ("--arch", "simba", "--output", tmp_path / "out", "--write-mappings", taken)
+        code, _, said = run(command, layers, *given)
+        assert code == 2
+        assert said.startswith("error: --write-mappings: is a file, a folder is wanted")
+        assert not (tmp_path / "out").exists()
+
+
+def test_tables_that_nothing_tells_apart_name_the_option(run: Callable[..., Outcome], tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("x,y\n1,2\n")
+    code, _, said = run("compare", table, table)
+    assert code == 2
+    assert said.startswith("error: --on: no columns tell the rows apart")
+
+
+def test_a_certificate_that_lacks_all_says_so_in_our_words(run: Callable[..., Outcome], tmp_path: Path) -> None:
+    empty = tmp_path / "empty.json"
+    empty.write_text("{}")
+    code, _, said = run("check", empty)
+    assert code == 2
+    assert f"error: {empty}: mapping: is missing" in said
+    assert "got {}" not in said

@@ -44,7 +44,7 @@ def test_a_figure_that_fails_costs_no_other(tmp_path: Path, monkeypatch: pytest.
     assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")] == ["two/breakdown.png"]
 
 
-def test_a_folder_in_the_place_of_a_figure_costs_no_other(tmp_path: Path) -> None:
+def test_a_folder_in_the_place_of_a_figure_costs_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     kinds: Any = [
         SimpleNamespace(
             name=name,
@@ -66,6 +66,7 @@ def test_a_folder_in_the_place_of_a_figure_costs_no_other(tmp_path: Path) -> Non
         "breakdown.png",
         "breakdown.svg",
     }
+    assert caplog.text == "", "the fault says it all"
 
 
 def run_of(rows: dict[str, str]) -> Any:

@@ -6,10 +6,11 @@
   JL.address = (sweep, group, index) =>
     KEY + [sweep.name, JL.label(sweep, group), group.layers[index]].map(encodeURIComponent).join("/");
 
-  // The names in an address; null where it is no point's.
+  // The names in an address; null where it is no point's. A layer that somebody typed may have slashes.
   JL.named = (address) => {
     if (!address.startsWith(KEY)) return null;
-    try { return address.slice(KEY.length).split("/").map(decodeURIComponent); } catch { return null; }
+    const [sweep, group, ...layer] = address.slice(KEY.length).split("/");
+    try { return [sweep, group ?? "", layer.join("/")].map(decodeURIComponent); } catch { return null; }
   };
 
   // The address bar follows the selected point, so that it can be copied from there.
