@@ -70,7 +70,7 @@ def test_the_unit_tests_mirror_the_rooms() -> None:
             strangers.append(f"{path.relative_to(ROOT)}: there is no such room")
         elif folder.parts:
             named = set(re.findall(r"\bjouleloop\.(\w+)", path.read_text())) | imports(path)
-            if '"-m", "jouleloop"' in path.read_text():
+            if '"-m", "jouleloop"' in path.read_text() or re.search(r"\bcommand_line\b", path.read_text()):
                 named.add("cli")
             if not named & {folder.parts[0], "cli"}:
                 strangers.append(f"{path.relative_to(ROOT)}: knows nothing of its room")

@@ -13,8 +13,7 @@ _Array = TypeVar("_Array", bound=np.typing.NDArray[Any])
 MAX_PRIMES = 9
 
 #: What is minimised: energy; cycles, then energy, under an energy limit; energy-delay product; or, under limits on
-#: energy
-#: and product, cycles, keeping the first nest in canonical order.
+#: energy and product, cycles, keeping the first nest in canonical order.
 ENERGY, DELAY, PRODUCT, CANONICAL = 0, 1, 2, 3
 #: Relative slack that covers rounding of double-precision sums; results closer than this are ties.
 SLACK = 1e-12

@@ -139,12 +139,18 @@ def _find_pairs(case: Case, loops: Ints, level: int, v: int, place: int, reach: 
     rows = max(along_y, int(spec[level, FANOUT_Y]))
     for i in range(instances):
         for way in range(4):
-            other = i + (1, -1, columns, -columns)[way]
-            outside = other < 0 or other >= instances or max(i, other) // columns >= rows
-            apart = way < 2 and other // columns != i // columns
-            pairs[i].ways[way] = (
-                -1 if outside or apart else _distance(case.unrolled.side[v], loops, unit, reach, i, other)
-            )
+            other = neighbour_of(i, way, instances, (columns, rows))
+            pairs[i].ways[way] = -1 if other < 0 else _distance(case.unrolled.side[v], loops, unit, reach, i, other)
+
+
+@njit
+def neighbour_of(i: int, way: int, instances: int, mesh: tuple[int, int]) -> int:
+    """Return a mesh neighbour of an instance, -1 where there is none (`jouleloop.model.links.neighbour_links`)."""
+    columns, rows = mesh
+    other = i + (1, -1, columns, -columns)[way]
+    outside = other < 0 or other >= instances or max(i, other) // columns >= rows
+    apart = way < 2 and other // columns != i // columns
+    return -1 if outside or apart else other
 
 
 @njit

@@ -1,8 +1,7 @@
 """What a level that keeps nothing passes on: how many instances ask for one box, and what share of all words is left.
 
-`docs/search.md` states the lemma: *groups of unrollings*, words that pass. Requests of all instances are divided by the
-mean of the classes of equal boxes. Without links that is instances over boxes. Links may leave more of large classes,
-where two unrolled dimensions move a rank: then all instances are laid out, and those that a step leaves are counted.
+`docs/search.md` states the lemma: *groups of unrollings*, words that pass. Links may leave more of large classes, where
+two unrolled dimensions move a rank: then all instances are laid out, and those that a step leaves are counted.
 """
 
 import itertools
@@ -16,6 +15,7 @@ import numpy as np
 from jouleloop.division import divisors
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Ints
+from jouleloop.optimum.mesh import neighbour_of
 
 #: Most instances that are laid out, over all orders of loops and all kinds of tiles. Beyond, the least share counts.
 _MOST_LAID_OUT = 2_000_000
@@ -42,7 +42,7 @@ class Layout(NamedTuple):
     unit: tuple[int, ...]
     """How far apart boxes are by dimension of the rank; only which of them coincide counts."""
     moves: frozenset[int]
-    """How far loops outside may move the rank from one box to another, 0 among it."""
+    """How far loops outside may move the rank from one box to another."""
     share: float
     """Instances a different box, over those that hold one box, at most."""
     largest: int
@@ -86,10 +86,9 @@ def _unit(rank: Rank, steps: Sequence[int]) -> tuple[int, ...]:
 
 def _classes(rank: Rank, unit: Sequence[int]) -> tuple[float, int]:
     """Return `Layout.share` and `Layout.largest`."""
-    factors = [one.factor for one in rank]
     if len(rank) < 2:
         return 1.0, 1
-    (m, n), (first, second) = factors, map(abs, unit)
+    (m, n), (first, second) = (one.factor for one in rank), map(abs, unit)
     # First and second instances that are so far apart hold one box.
     boxes = m * n - max(0, m - second) * max(0, n - first)
     most = min(-(-m // second), -(-n // first))
@@ -160,7 +159,7 @@ def _share_left(
     for r, layout in enumerate(chosen):
         moves[r, [move + reach[r] for move in layout.moves if abs(move) <= reach[r]]] = True
     mean, most = _means(bounds, unit, reach, moves, (columns, rows))
-    return min(1.0, mean / most)
+    return mean / most
 
 
 @njit
@@ -202,7 +201,7 @@ def _means(bounds: Ints, unit: Ints, reach: Ints, moves: Bools, mesh: tuple[int,
     seen[:] = -1
     for i in range(instances):
         for way in range(4):
-            other = _neighbour(i, way, instances, mesh)
+            other = neighbour_of(i, way, instances, mesh)
             move = box[max(other, 0)] - box[i]
             if other < 0 or move in done or not _moved(move, reach, moves):
                 continue
@@ -211,16 +210,6 @@ def _means(bounds: Ints, unit: Ints, reach: Ints, moves: Bools, mesh: tuple[int,
             if boxes > 0:
                 most = max(most, left / boxes)
     return mean, most
-
-
-@njit
-def _neighbour(i: int, way: int, instances: int, mesh: tuple[int, int]) -> int:
-    """Return a mesh neighbour of an instance, -1 where there is none (`jouleloop.model.links.neighbour_links`)."""
-    columns, rows = mesh
-    other = i + (1, -1, columns, -columns)[way]
-    outside = other < 0 or other >= instances or max(i, other) // columns >= rows
-    apart = way < 2 and other // columns != i // columns
-    return -1 if outside or apart else other
 
 
 @njit
@@ -243,7 +232,7 @@ def _left(box: Ints, least: int, move: int, mesh: tuple[int, int], seen: Ints) -
     for i in range(instances):
         served = False
         for way in range(4):
-            other = _neighbour(i, way, instances, mesh)
+            other = neighbour_of(i, way, instances, mesh)
             served = served or (other >= 0 and box[other] - box[i] == move)
         if not served:
             left += 1

@@ -1,7 +1,6 @@
 """Limits under which groups of unrollings are bounded, one round after the other.
 
-`docs/search.md` states why: *groups of unrollings*, rounds. The first limit is the incumbent. Where it leaves too much,
-one between the bound and it follows: a round finds a mapping below its limit, or no mapping is.
+`docs/search.md` states why: *groups of unrollings*, rounds.
 """
 
 import math
@@ -25,8 +24,6 @@ class Rounds:
 
     Attributes
     ----------
-    groups
-        Of all unrollings.
     best
         The incumbent of the pass, one record of `jouleloop.optimum.arrays.BEST`: in a round below it, its limit.
     bound_pj
