@@ -1,5 +1,6 @@
 """The kernels of a search, compiled once before many processes need them at the same time."""
 
+import hashlib
 import platform
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from jouleloop.jit import cache_folder
+from jouleloop.sources import PACKAGE
 
 #: Loops that divide, and those that need not: each has a search of its own.
 FACTORS = ("perfect", "imperfect")
@@ -32,4 +34,6 @@ def compile_kernels(project: Path = Path(), factors: Iterable[str] = FACTORS) ->
 
 
 def _note(factors: str) -> Path:
-    return cache_folder() / f".compiled-{factors}-{platform.python_version()}"
+    # Kernels are kept by where their source stands.
+    place = hashlib.sha256(str(PACKAGE.resolve()).encode()).hexdigest()[:8]
+    return cache_folder() / f".compiled-{factors}-{platform.python_version()}-{place}"
