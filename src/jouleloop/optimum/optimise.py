@@ -386,7 +386,7 @@ class PerfectKernel(Kernel):
             # Nothing helps: all subproblems wait again, where a round has put them aside.
             if solver.parts is rounds.groups.parts:
                 return
-            parts, self.aside = rounds.groups.parts, True
+            parts, self.aside, rounds.limit_pj = rounds.groups.parts, True, np.inf
         elif rounds.begin():
             self.before, self.found, self.aside = self.mapping(), self.search.new_found(), False
         solver.parts = parts

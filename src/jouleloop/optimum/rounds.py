@@ -29,7 +29,7 @@ class Rounds:
     bound_pj
         No mapping is below.
     limit_pj
-        Of the round at hand, whose subproblems hold all mappings that cost less; infinite before the first.
+        All mappings that cost less are in the subproblems at hand; infinite where these are all.
     """
 
     groups: Groups
@@ -71,8 +71,7 @@ class Rounds:
         return bool(below)
 
     def release(self) -> None:
-        """Let the incumbent be what it was before the round."""
-        self.limit_pj = math.inf
+        """Let the incumbent be what it was before the round, whose subproblems are those at hand as before."""
         if self._held is not None:
             self.best[:], self._held = self._held, None
 

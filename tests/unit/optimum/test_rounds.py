@@ -1,0 +1,54 @@
+"""Limits of rounds: between the bound and the incumbent, and what a search may claim in between."""
+
+import math
+from typing import Any
+
+import pytest
+
+from jouleloop.optimum import rounds
+from jouleloop.optimum.arrays import new_best
+from jouleloop.optimum.rounds import Rounds
+
+
+@pytest.fixture
+def below(monkeypatch: pytest.MonkeyPatch) -> Rounds:
+    """Rounds of a search that has a mapping of 100 pJ, of which groups tell no more than their limit."""
+    monkeypatch.setattr(rounds, "regrouped", lambda _, limit_pj: iter([limit_pj]))
+    best = new_best()
+    best["energy_pj"] = 100.0
+    groups: Any = None
+    return Rounds(groups, best)
+
+
+def test_a_round_without_a_mapping_raises_the_bound_and_claims_no_more(below: Rounds) -> None:
+    assert next(below.first()) == 100.0
+    below.bound_pj = 64.0
+    lower = below.lower()
+    assert lower is not None
+    assert next(lower) == pytest.approx(80.0)
+    assert below.limit_pj == math.inf
+    assert below.begin()
+    assert (below.held_pj, below.best[0]["energy_pj"]) == (100.0, pytest.approx(80.0))
+    assert next(below.higher()) == pytest.approx(math.sqrt(80.0 * 100.0))
+    # The subproblems at hand are those of the round, until the next one begins.
+    assert below.limit_pj == pytest.approx(80.0)
+    assert 79.9 < below.bound_pj < 80.0
+    assert (below.held_pj, below.best[0]["energy_pj"]) == (None, 100.0)
+
+
+def test_the_last_round_is_up_to_the_incumbent(below: Rounds) -> None:
+    below.bound_pj = 97.0
+    next(below.first())
+    lower = below.lower()
+    assert lower is not None
+    below.begin()
+    assert next(below.higher()) == 100.0
+    assert not below.begin()
+    assert below.held_pj is None
+
+
+def test_limits_close_to_the_bound_are_hopeless(below: Rounds) -> None:
+    next(below.first())
+    assert below.lower() is None
+    below.bound_pj = 99.6
+    assert below.lower() is None
