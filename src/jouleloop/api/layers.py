@@ -92,13 +92,29 @@ def checked_sweeps(layers: SweepLike) -> list[Sweep]:
     """Return what `sweeps_of` does; raise `InputError` too where a sweep tests an unknown growth or variable."""
     from jouleloop.tables.layers import check_sweeps  # noqa: PLC0415 - loads the statistics
 
-    sweeps = sweeps_of(layers)
+    faults: tuple[Fault, ...] = ()
+    try:
+        sweeps = sweeps_of(layers)
+    except InputError as error:
+        if not isinstance(layers, Mapping):
+            raise
+        faults = tuple(error.faults)
+        # What is tested does not hang on the sizes: other faults are told together with those of sizes.
+        sizes = {"fixed": 1, "ranges": [1, 2]}
+        named = {
+            key: dict.fromkeys(layers[key], size) for key, size in sizes.items() if isinstance(layers.get(key), Mapping)
+        }
+        try:
+            sweeps = sweeps_of({**layers, **named})
+        except InputError:
+            raise error from None
     try:
         check_sweeps(sweep for sweep in sweeps if sweep.variable)
     except InputError as error:
         if not isinstance(layers, Mapping):
             raise
-        raise InputError(replace(one, source="layers") for one in error.faults) from error
+        faults += tuple(replace(one, source="layers") for one in error.faults)
+    raise_all(faults)
     return sweeps
 
 

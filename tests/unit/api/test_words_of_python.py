@@ -63,6 +63,13 @@ def test_a_sweep_that_tests_what_there_is_not_is_refused() -> None:
         assert said.count("did you mean 'cubic'?") == 1
 
 
+def test_what_a_sweep_tests_is_told_together_with_its_sizes() -> None:
+    odd = {"kind": "fc", "fixed": {"M": -1}, "ranges": {"C": [2, 4]}, "variable": "X", "expected": "cubic?"}
+    text = fault_of(odd, "eyeriss", call=jl.sweep)
+    for part in ("(got -1)", "unknown column (got 'X')", "unknown growth (got 'cubic?')"):
+        assert part in text
+
+
 def test_the_content_of_a_sweep_is_the_parameter() -> None:
     text = fault_of({"kind": "fcc", "variable": "C", "expected": "linear"}, "eyeriss", call=jl.sweep)
     assert text.startswith("layers: kind: unknown choice (got 'fcc')")
