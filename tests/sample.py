@@ -11,6 +11,7 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.nest import mapping_of
 from jouleloop.mapspace.space import FREE, MOST_LISTED, MapSpace
 from jouleloop.mapspace.spatial import Arrangement, Unrolling, unrollings
+from jouleloop.optimum.optimise import Search
 
 Limits = tuple[tuple[int, int, int], ...]
 
@@ -87,3 +88,13 @@ def ordered_factors(bound: int, limits: Limits) -> tuple[tuple[int, ...], ...]:
     fixed, most, least = limits[0]
     options = (fixed,) if fixed != FREE else tuple(f for f in divisors(bound) if least <= f <= most)
     return tuple((f, *more) for f in options if bound % f == 0 for more in ordered_factors(bound // f, limits[1:]))
+
+
+def unrolled(search: Search, mapping: Mapping) -> np.ndarray:
+    """Return the spatial factors of a mapping, shape (levels, dimensions)."""
+    names = search.problem.shape.dimensions
+    factors = np.ones((search.levels, len(names)), np.int64)
+    for k, level in enumerate(reversed(mapping.levels)):
+        for d, bound, _ in level.spatial:
+            factors[k, names.index(d)] *= bound
+    return factors[:, search.dims]

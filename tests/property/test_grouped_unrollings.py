@@ -22,7 +22,7 @@ from jouleloop.optimum.group_walk import Walk
 from jouleloop.optimum.groups import Groups, groups_of
 from jouleloop.optimum.limit import Limit, Watch
 from jouleloop.optimum.optimise import Search, search_mapspace
-from sample import sample_mappings
+from sample import sample_mappings, unrolled
 from shares import by_kind
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
@@ -43,16 +43,6 @@ def drawn(kind: str, seed: int) -> tuple[MapSpace, Target, Search] | None:
         return space, target, Search(space, target.costs, target.semantics)
     except JouleloopError:
         return None
-
-
-def unrolled(search: Search, mapping: Mapping) -> np.ndarray:
-    """Return the spatial factors of a mapping, shape (levels, dimensions)."""
-    names = search.problem.shape.dimensions
-    factors = np.ones((search.levels, len(names)), np.int64)
-    for k, level in enumerate(reversed(mapping.levels)):
-        for d, bound, _ in level.spatial:
-            factors[k, names.index(d)] *= bound
-    return factors[:, search.dims]
 
 
 def kept(search: Search, mapping: Mapping) -> np.ndarray:

@@ -12,12 +12,11 @@ from differential.native import load
 from differential.problems import space
 from differential.shared import few_energies
 from jouleloop.errors import MappingError
-from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.optimum.groups import Groups
 from jouleloop.optimum.optimise import Search
-from sample import sample_mappings
+from sample import sample_mappings, unrolled
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
 NESTS = 12
@@ -58,16 +57,6 @@ def drawn(rng: random.Random) -> Case:
     return Case(**{**vars(case), "ert": few_energies(random.Random(0), components(case))})
 
 
-def row_of(search: Search, mapping: Mapping) -> np.ndarray:
-    """Return the spatial factors of a mapping, shape (levels, 1, dimensions)."""
-    names = search.problem.shape.dimensions
-    factors = np.ones((search.levels, 1, len(names)), np.int64)
-    for k, level in enumerate(reversed(mapping.levels)):
-        for d, bound, _ in level.spatial:
-            factors[k, 0, names.index(d)] *= bound
-    return np.ascontiguousarray(factors[:, :, search.dims])
-
-
 def test_a_level_is_asked_for_no_less_than_is_said_to_pass() -> None:
     compared = narrow = close = 0
     for seed in range(CASES):
@@ -80,7 +69,8 @@ def test_a_level_is_asked_for_no_less_than_is_said_to_pass() -> None:
                 counts = evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics)
             except MappingError:
                 continue
-            parts = search.solver.parts._replace(row=row_of(search, mapping), ids=np.zeros((1, search.levels), int))
+            row, ids = np.ascontiguousarray(unrolled(search, mapping)[:, None]), np.zeros((1, search.levels), np.int64)
+            parts = search.solver.parts._replace(row=row, ids=ids)
             boundaries = Groups(search.solver.case, parts).boundaries
             words = boundaries.least_words(boundaries.group(parts.ids), INPUTS, LEVEL, LEVEL)
             asked = counts.levels[0].data["T"].reads

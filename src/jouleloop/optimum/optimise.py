@@ -262,9 +262,9 @@ class PerfectKernel(Kernel):
         #: The best mapping of the passes before, whether this one may still look outside the tree, and after what work.
         self.before: Mapping | None = None
         self.aside, self.look_ticks, self.deep_ticks = False, 0, 0
-        #: What looks for the subproblems that no bound of a group leaves out; once in a search.
-        self.regrouping: Iterator[int | float | Parts] | None = None
+        #: Limits under which groups are bounded, once in a pass, and what does so now.
         self.rounds: Rounds | None = None
+        self.regrouping: Iterator[int | float | Parts] | None = None
 
     def subproblems(self) -> str:
         """Bound the unrollings, unless there is none."""

@@ -49,33 +49,26 @@ def test_fast_memory_counts_all_instances() -> None:
     assert fast_words(asked, None) is None
 
 
-def test_the_exponent_between_the_corners() -> None:
-    curve = walk(question("matmul:M720xN720xK720"), Limits())
+@pytest.mark.parametrize(
+    ("size", "steps", "agrees", "exponent"),
+    [
+        # Too few steps to tell it from theory's.
+        (720, 30, "undecided", -0.516),
+        # A size with many divisors has many steps, which fix the exponent of a product.
+        pytest.param(5040, 100, "yes", -0.5140, marks=pytest.mark.slow),
+    ],
+)
+def test_the_exponent_between_the_corners(size: int, steps: int, agrees: str, exponent: float) -> None:
+    curve = walk(question(f"matmul:M{size}xN{size}xK{size}"), Limits())
     low, high = corners(curve)
     assert low == 624
-    assert 720**2 / 8 < high < 720**2
+    assert size**2 / 8 < high < size**2
     growth = curve_growth(curve)
     assert growth is not None
-    assert growth.steps > 30
+    assert growth.steps > steps
     assert growth.exponent.expected == expected_exponent(curve.question.problem) == -0.5
-    # Too few steps to tell it from theory's.
-    assert growth.exponent.agrees == "undecided"
-    assert growth.exponent.exponent == pytest.approx(-0.516, abs=5e-4)
-
-
-@pytest.mark.slow
-def test_the_square_root_between_the_corners() -> None:
-    """A size with many divisors has many steps, which fix the exponent of a product."""
-    curve = walk(question("matmul:M5040xN5040xK5040"), Limits())
-    low, high = corners(curve)
-    assert low == 624
-    assert 5040**2 / 8 < high < 5040**2
-    growth = curve_growth(curve)
-    assert growth is not None
-    assert growth.steps > 100
-    assert growth.exponent.expected == expected_exponent(curve.question.problem) == -0.5
-    assert growth.exponent.agrees == "yes"
-    assert growth.exponent.exponent == pytest.approx(-0.5140, abs=5e-4)
+    assert growth.exponent.agrees == agrees
+    assert growth.exponent.exponent == pytest.approx(exponent, abs=5e-4)
 
 
 @pytest.mark.slow
