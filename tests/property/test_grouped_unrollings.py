@@ -16,8 +16,9 @@ from jouleloop.errors import JouleloopError, MappingError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.optimum import optimise, rounds
+from jouleloop.optimum import optimise, rounds, solve
 from jouleloop.optimum.arrays import Parts
+from jouleloop.optimum.floors import Floors
 from jouleloop.optimum.group_walk import Walk
 from jouleloop.optimum.groups import Groups, groups_of
 from jouleloop.optimum.limit import Limit, Watch
@@ -154,9 +155,11 @@ def test_every_level_is_asked_for_its_least_words(kind: str, seeds: range) -> No
 
 @by_kind(KINDS, CASES, first=CASES // 3)
 def test_a_search_that_begins_anew_finds_the_same(kind: str, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
-    compared, begun = 0, []
-    whole = rounds.regrouped
+    compared, begun, raised = 0, [], []
+    whole, under = rounds.regrouped, Floors.under
     monkeypatch.setattr(rounds, "regrouped", lambda *args: begun.append(1) or whole(*args))
+    monkeypatch.setattr(Floors, "under", lambda *args: raised.append(tables := under(*args)) or tables)
+    monkeypatch.setattr(solve, "RAISE_AFTER", 1)
     for seed in seeds:
         found = drawn(kind, seed)
         if found is None or found[0].size > 1e9:
@@ -172,6 +175,7 @@ def test_a_search_that_begins_anew_finds_the_same(kind: str, seeds: range, monke
         compared += 1
     assert compared > len(seeds) // 10
     assert begun
+    assert sum(tables is not None and tables.floor.any() for tables in raised) > len(raised) // 10
 
 
 @by_kind(("general", "windows", "arrays"), CASES // 2, first=CASES // 6)

@@ -58,7 +58,7 @@ def drawn(rng: random.Random) -> Case:
 
 
 def test_a_level_is_asked_for_no_less_than_is_said_to_pass() -> None:
-    compared = narrow = close = 0
+    compared = narrow = close = several = 0
     for seed in range(CASES):
         case = drawn(random.Random(seed))
         problem, target = load(case)
@@ -73,11 +73,16 @@ def test_a_level_is_asked_for_no_less_than_is_said_to_pass() -> None:
             parts = search.solver.parts._replace(row=row, ids=ids)
             boundaries = Groups(search.solver.case, parts).boundaries
             words = boundaries.least_words(boundaries.group(parts.ids), INPUTS, LEVEL, LEVEL)
-            asked = counts.levels[0].data["T"].reads
+            asked, filled = counts.levels[0].data["T"].reads, counts.levels[LEVEL].data["T"]
             assert words <= asked + 1, (seed, mapping)
+            # Words are asked for by fewer in the mean than is said.
+            alike = boundaries.rows[LEVEL].alike[0, INPUTS]
+            assert filled.fills * filled.instances <= alike * (asked + 1), (seed, mapping)
+            several += alike > 1.0
             compared += 1
             narrow += words < boundaries.lattice.volume[INPUTS]
             close += words > 0.999 * asked
     assert compared > CASES
     assert narrow > CASES // 20
+    assert several > CASES // 10
     assert close > CASES // 10

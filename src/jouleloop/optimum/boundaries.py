@@ -31,7 +31,11 @@ from jouleloop.optimum.group_lattice import (
     new_fan,
     new_lattice,
 )
-from jouleloop.optimum.passing import largest_class, share_passed, unrolled_ranks
+from jouleloop.optimum.passing import MOST_LAID_OUT, unrolled_ranks, words_passed
+from jouleloop.optimum.words import values_of
+
+#: Unrollings of a group whose instances are looked at one by one.
+_FEW = 16
 
 
 class _Rows(NamedTuple):
@@ -40,6 +44,7 @@ class _Rows(NamedTuple):
     shift: Ints
     instances: Floats
     chained: Floats
+    alike: Floats
     linked: Floats
     share: Floats
     parted: Floats
@@ -78,7 +83,7 @@ class Boundaries:
     """
 
     def __init__(self, case: Case, parts: Parts) -> None:
-        self.case = case
+        self.case, self.parts = case, parts
         self.layer, self.spec, self.side = case.target.layer, case.target.spec, case.unrolled.side
         self.lattice = new_lattice(self.layer, self.side)
         meshes = self.spec[:, [FANOUT_X, FANOUT_Y]].astype(int).tolist()
@@ -102,7 +107,7 @@ class Boundaries:
         )
         spaces = len(coef)
         used = row.prod(axis=1).astype(float)
-        chained, linked, share, passed = (np.ones((len(row), spaces)) for _ in range(4))
+        chained, alike, linked, share, passed = (np.ones((len(row), spaces)) for _ in range(5))
         for v in range(spaces):
             boxes, widest, most = np.ones(len(row)), np.ones(len(row)), np.ones(len(row))
             near = np.zeros(len(row), np.bool_)
@@ -115,26 +120,27 @@ class Boundaries:
                 widest = np.maximum(widest, np.where(is_near, offsets, 1))
                 most = np.maximum(most, halo.prod(axis=1))
             linked[:, v] = used / boxes * np.where(near, widest, 1.0)
-            passed[:, v], held = self._classes(row, v, mesh)
-            chained[:, v] = np.where(side[v, :, IDLE] == 1, row, 1).prod(axis=1) * held
+            passed[:, v], alike[:, v], chained[:, v] = self._passed(row, v, mesh)
             share[:, v] = np.where(near, 1.0 / most, 1.0)
         plain = (coef != 0).any(axis=1) & (side[:, :, HALO] < 0)
         parted = np.stack([np.where(own, 1, row).prod(axis=1) for own in plain], axis=1).astype(float)
         idle = np.stack([np.where(own == 1, row, 1).prod(axis=1) for own in side[:, :, IDLE]], axis=1).astype(float)
-        return _Rows(shift.astype(np.int64), used, chained, linked, share, parted, idle, passed)
+        return _Rows(shift.astype(np.int64), used, chained, alike, linked, share, parted, idle, passed)
 
-    def _classes(self, row: Ints, v: int, mesh: tuple[int, int]) -> tuple[Floats, Floats]:
+    def _passed(self, row: Ints, v: int, mesh: tuple[int, int]) -> tuple[Floats, Floats, Floats]:
         """Return by row the share of a data space's words that a level which keeps nothing asks for, at least.
 
-        And how many instances that differ in what moves the data space hold one box, at most.
+        And how many instances ask for one box there at most, in the mean and of all.
         """
-        share, held = np.ones(len(row)), np.ones(len(row))
-        bounds = self.layer.bounds.tolist()
-        for n, factors in enumerate(row.tolist()):
+        share, mean, largest = (np.ones(len(row)) for _ in range(3))
+        bounds, left = self.layer.bounds.tolist(), MOST_LAID_OUT
+        # Those of few instances first, which take the least work.
+        for n in np.argsort(row.prod(axis=1), kind="stable").tolist():
+            factors = row[n].tolist()
             ranks = list(unrolled_ranks(self.layer.coef[v], factors, bounds))
-            held[n] = largest_class(ranks)
-            share[n] = share_passed(ranks, factors, *mesh)
-        return share, held
+            share[n], mean[n], largest[n], laid_out = words_passed(ranks, factors, *mesh, left)
+            left -= laid_out
+        return share, mean, largest
 
     def group(self, ids: Ints) -> Unrollings:
         """Return a group of some unrollings; ``ids`` has by unrolling and level the number of its row."""
@@ -166,6 +172,24 @@ class Boundaries:
             share *= self.rows[k].passed[group.ids[:, k], v]
         return float(self.lattice.volume[v] * share.min())
 
+    def _apart(self, group: Unrollings, v: int, first: int) -> float:
+        """Return how many times the values of a rank instances take that each see a part of it, at least.
+
+        Fan-outs from ``first`` on hand nothing on, so that each instance takes all values of its own indices.
+        """
+        if len(group.ids) > _FEW:
+            return 1.0
+        bounds, least = self.layer.bounds, np.inf
+        for ids in group.ids:
+            factors = np.ones_like(bounds)
+            for k in range(first, len(ids)):
+                factors *= self.parts.row[k][ids[k]]
+            for row in self.layer.coef[v]:
+                if np.count_nonzero(row) > 1:
+                    own = values_of(row, bounds // factors, bounds) * float(factors[row != 0].prod())
+                    least = min(least, own / values_of(row, bounds, bounds))
+        return max(1.0, least)
+
     def price(self, group: Unrollings, child: int, kept: Bools, parents: Sequence[int], top: int) -> Records:
         """Return what the boundary outside a level costs, see `PRICE`.
 
@@ -182,14 +206,19 @@ class Boundaries:
         """
         spec, layer = self.spec, self.layer
         price = np.zeros(len(kept), PRICE)
-        price["beyond"] = 1.0
+        price["beyond"] = price["apart"] = 1.0
         for v in np.flatnonzero(kept).tolist():
             parent = parents[v]
             if parent >= len(spec):
                 continue
             shared = bool(self.lattice.shared[v])
-            price["beyond"][v] = self.multicast(group.ids, v, top + 1, parent).max()
+            beyond = np.ones(len(group.ids))
+            for k in range(top + 1, parent + 1):
+                beyond *= self.rows[k].alike[group.ids[:, k], v]
+            price["beyond"][v] = beyond.max()
             price["least_words"][v] = self.least_words(group, v, child + 2, parent)
+            if shared and child >= 0:
+                price["apart"][v] = self._apart(group, v, child + 2)
             price["rounded"][v] = group.instances[parent if child < 0 else child] if shared else 0.0
             word = min(1.0, spec[parent, CLUSTERS] / group.instances[parent]) / spec[parent, BLOCK_WORDS]
             price["ask_pj"][v] = spec[parent, UPDATE_PJ if layer.read_write[v] else READ_PJ] * word
@@ -216,21 +245,23 @@ class Boundaries:
         own = self.rows[first]
         rows = chosen[first]
         shift, share = own.shift[rows], own.share[rows]
-        asked, idle, chained = own.linked[rows], own.idle[rows], own.chained[rows]
+        asked, idle, chained, alike = own.linked[rows], own.idle[rows], own.chained[rows], own.alike[rows]
         for k in range(first + 1, top + 1):
             more, rows = self.rows[k], chosen[k]
             shift = (shift[:, None] + more.shift[rows]).reshape(-1, shift.shape[1])
             share = np.repeat(share, len(rows), axis=0)
-            asked = (asked[:, None] * more.chained[rows]).reshape(len(shift), -1)
+            asked = (asked[:, None] * more.alike[rows]).reshape(len(shift), -1)
+            alike = (alike[:, None] * more.alike[rows]).reshape(len(shift), -1)
             chained = (chained[:, None] * more.chained[rows]).reshape(len(shift), -1)
             idle = (idle[:, None] * more.idle[rows]).reshape(len(shift), -1)
             fits = (shift <= self.lattice.most).all(axis=1)
-            shift, share, asked, idle, chained = shift[fits], share[fits], asked[fits], idle[fits], chained[fits]
+            shift, share, asked, idle = shift[fits], share[fits], asked[fits], idle[fits]
+            chained, alike = chained[fits], alike[fits]
         shared = self.lattice.shared
         ratio = idle / asked
-        marks = np.concatenate([shift, share * shared, ratio * shared, chained], axis=1)
+        marks = np.concatenate([shift, share * shared, ratio * shared, chained, alike], axis=1)
         _, kept = np.unique(marks, axis=0, return_index=True)
-        shift, share, ratio, chained = shift[kept], share[kept], ratio[kept], chained[kept]
+        shift, share, ratio, chained, alike = shift[kept], share[kept], ratio[kept], chained[kept], alike[kept]
         classes, place = np.unique(
             np.concatenate([share * shared, ratio * shared], axis=1), axis=0, return_inverse=True
         )
@@ -238,5 +269,6 @@ class Boundaries:
         order = np.argsort(place, kind="stable")
         spaces = len(shared)
         share, ratio = np.ascontiguousarray(classes[:, :spaces]), np.ascontiguousarray(classes[:, spaces:])
-        self._fans[key] = new_fan(self.lattice, shift[order], place[order], share, ratio, chained[order])
+        instances = chained[order], alike[order]
+        self._fans[key] = new_fan(self.lattice, shift[order], place[order], share, ratio, instances)
         return self._fans[key]

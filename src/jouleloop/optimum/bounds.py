@@ -249,15 +249,19 @@ def further(case: Case, level: int, point: int, innermost: int, run_state: int, 
     dims = axis.shape[0]
     if level == 0:
         return float(least_pj)
-    if innermost == dims:
-        if passable(case.slots, level):
-            least_pj = min(least_pj, ahead[level, 0])
-        return float(least_pj)
-    kind = axis[innermost].kind
-    if kind >= 0:
-        least_pj = min(least_pj, enter[base[level, dims + kind] + run_state])
-    if state >= 0:
-        least_pj = min(least_pj, enter[base[level, innermost] + state])
+    kind = -1
+    if innermost < dims:
+        kind = axis[innermost].kind
+        if kind >= 0:
+            least_pj = min(least_pj, enter[base[level, dims + kind] + run_state])
+        if state >= 0:
+            least_pj = min(least_pj, enter[base[level, innermost] + state])
+    elif passable(case.slots, level):
+        least_pj = min(least_pj, ahead[level, 0])
+    if case.tables.raised[0]:
+        first = case.tables.floor_base[level, kind]  # the last where there is no run
+        if first >= 0:
+            least_pj = max(least_pj, case.tables.floor[first + (run_state if kind >= 0 else point)])
     return float(least_pj)
 
 
@@ -401,7 +405,7 @@ def _fits(case: Case, level: int, point: int) -> bool:
 
 
 @njit(inline="always")
-def _first_start(
+def first_start(
     axis: Records, sole: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, whole: bool, start: Ints
 ) -> int:
     """Write the first start of a run of a kind that ends in a tile; return its state.
@@ -422,7 +426,7 @@ def _first_start(
 
 
 @njit(inline="always")
-def _next_start(
+def next_start(
     axis: Records, sole: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, start: Ints, state: int
 ) -> int:
     """Advance to the next start that the tile divides, like an odometer; return its state, -1 after the last."""
@@ -604,7 +608,7 @@ def _price_runs(
     whole = level == case.keep.shape[0] - 1 or (kind >= 0 and axis[j].whole)
     idles, slides, base_pj = _price_unstarted(case, level, j, iterations, whole)
     found = False
-    state = _first_start(axis, grid.sole[level], grid.pair_of, grid.state[level], index, kind, whole, start)
+    state = first_start(axis, grid.sole[level], grid.pair_of, grid.state[level], index, kind, whole, start)
     while state >= 0:
         inner = state if stay else -1
         if stay and not grid.same[level, kind]:
@@ -621,7 +625,7 @@ def _price_runs(
                 found = scratch.left[j] = True
         if whole:
             break
-        state = _next_start(axis, grid.sole[level], grid.pair_of, grid.state[level], index, kind, start, state)
+        state = next_start(axis, grid.sole[level], grid.pair_of, grid.state[level], index, kind, start, state)
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from jouleloop.division import factorised
 from jouleloop.jit import njit, record
-from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays, Records
+from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays, Record, Records
 from jouleloop.optimum.arrays import HALO, IDLE
 from jouleloop.optimum.words import values_of
 
@@ -29,6 +29,8 @@ PRICE = np.dtype(
         ("fill_free", np.float64),
         # Words that rounding may take off.
         ("rounded", np.float64),
+        # How many times the words that come in at least instances take that each see a part of a rank alone.
+        ("apart", np.float64),
     ],
     align=True,
 )
@@ -47,8 +49,9 @@ class Lattice(NamedTuple):
         By axis the value of one power in a packed number; by tile the powers that are left, packed, a bit above each.
     size, rest
         By data space and tile: words of the box; iterations outside of the dimensions that leave it in place.
-    volume, seen
-        By data space, words that have to come in at least; and, by tile, where dimensions share a rank.
+    volume, seen, boxes
+        By data space, words that have to come in at least; and, by tile, where dimensions share a rank, and those of
+        all boxes.
     shared
         By data space, whether several dimensions move a rank.
     saved
@@ -72,6 +75,7 @@ class Lattice(NamedTuple):
     rest: Floats
     volume: Floats
     seen: Floats
+    boxes: Floats
     shared: Bools
     saved: Floats
     first: Ints
@@ -82,7 +86,7 @@ class Lattice(NamedTuple):
 
 def new_lattice(layer: LayerArrays, side: Ints) -> Lattice:
     """Return the lattice of a layer of which each dimension leaves at most one data space in place."""
-    axes = _axes(layer.bounds)
+    axes = axes_of(layer.bounds)
     most = np.array([power for *_, power in axes], np.int64)
     weight = np.concatenate([[1], np.cumprod(most[:-1] + 1)]).astype(np.int64)
     tiles = int((most + 1).prod())
@@ -105,6 +109,7 @@ def new_lattice(layer: LayerArrays, side: Ints) -> Lattice:
     for v, own in enumerate(idle):
         saved[:, v] = np.prod(np.where([own[d] for d, *_ in axes], value, 1.0), axis=1)
     shared = np.array((side[:, :, HALO] >= 0).any(axis=1), np.bool_)
+    boxes = [_plain(coef, extent, layer.bounds) for coef in layer.coef]
     # A bit above each power stays set while no more is taken than is left. Fewer than 2^31 tiles take 62 bits at most.
     wide = np.array([0, *(int(power).bit_length() + 1 for power in most)])
     packed = 1 << np.cumsum(wide)[:-1]
@@ -117,7 +122,8 @@ def new_lattice(layer: LayerArrays, side: Ints) -> Lattice:
         np.stack([_box(coef, extent) for coef in layer.coef]),
         np.stack([np.prod(np.where(own, whole / extent, 1.0), axis=1) for own in idle]),
         np.array([_values(coef, layer.bounds).prod() for coef in layer.coef]),
-        np.stack([_seen(coef, extent, layer.bounds) for coef in layer.coef]),
+        np.stack([_seen(_values(coef, layer.bounds), own) for coef, own in zip(layer.coef, boxes, strict=True)]),
+        np.stack([own.prod(axis=0) for own in boxes]),
         shared,
         saved,
         np.array(first, np.int64),
@@ -132,7 +138,7 @@ def guards_of(most: Ints, packed: Ints) -> int:
     return sum(one << int(power).bit_length() for one, power in zip(packed.tolist(), most.tolist(), strict=True))
 
 
-def _axes(bounds: Ints) -> list[tuple[int, int, int]]:
+def axes_of(bounds: Ints) -> list[tuple[int, int, int]]:
     """Return dimension, prime and power of every axis; there is one at least."""
     return [(d, *one) for d, bound in enumerate(bounds.tolist()) for one in factorised(bound)] or [(0, 1, 0)]
 
@@ -140,7 +146,7 @@ def _axes(bounds: Ints) -> list[tuple[int, int, int]]:
 def extents_of(digit: Ints, bounds: Ints) -> Ints:
     """Return the indices of every tile by dimension, unrolled ones included."""
     extent = np.ones((len(digit), len(bounds)), np.int64)
-    for a, (d, p, _) in enumerate(_axes(bounds)):
+    for a, (d, p, _) in enumerate(axes_of(bounds)):
         extent[:, d] *= p ** digit[:, a]
     return extent
 
@@ -168,13 +174,22 @@ def _values(coef: Ints, bounds: Ints) -> Floats:
     return np.array([values_of(row, bounds, bounds) for row in coef], float)
 
 
-def _seen(coef: Ints, extent: Floats, bounds: Ints) -> Floats:
-    """Words that come into tiles at least while no loop leaves the data space in place: only one rank slides."""
+def _plain(coef: Ints, extent: Floats, bounds: Ints) -> Floats:
+    """Lengths of all tiles by rank and tile, none sliding."""
     moved = [np.prod(np.where(row != 0, bounds / extent, 1.0), axis=1) for row in coef]
-    plain = np.stack([own * (1.0 + ((extent - 1.0) * row).sum(axis=1)) for own, row in zip(moved, coef, strict=True)])
-    values = _values(coef, bounds)[:, None]
-    least: Floats = (np.minimum(values / plain, 1.0) * plain.prod(axis=0)).min(axis=0)
+    return np.stack([own * (1.0 + ((extent - 1.0) * row).sum(axis=1)) for own, row in zip(moved, coef, strict=True)])
+
+
+def _seen(values: Floats, plain: Floats) -> Floats:
+    """Words that come into tiles at least while no loop leaves the data space in place: only one rank slides."""
+    least: Floats = (np.minimum(values[:, None] / plain, 1.0) * plain.prod(axis=0)).min(axis=0)
     return least
+
+
+@njit(inline="always")
+def words_in(lattice: Lattice, price: Record, v: int, x: int) -> float:
+    """Words of a data space that shares a rank that come into tiles at least while no loop leaves it in place."""
+    return float(min(lattice.seen[v, x] * price.apart, lattice.boxes[v, x]))
 
 
 @record
@@ -192,8 +207,8 @@ class Fan(NamedTuple):
     share, ratio
         By class and data space that shares a rank: the share of the words that is counted as fills, and the words asked
         for over those that the tile outside tells, at least.
-    chained
-        By factors and data space, the instances that are asked for one box at most, without links.
+    chained, alike
+        By factors and data space, the instances that ask for one box, of all and in the mean, at most, without links.
     """
 
     shift: Ints
@@ -205,14 +220,17 @@ class Fan(NamedTuple):
     share: Floats
     ratio: Floats
     chained: Floats
+    alike: Floats
 
 
-def new_fan(lattice: Lattice, shift: Ints, kind: Ints, share: Floats, ratio: Floats, chained: Floats) -> Fan:
+def new_fan(
+    lattice: Lattice, shift: Ints, kind: Ints, share: Floats, ratio: Floats, instances: tuple[Floats, Floats]
+) -> Fan:
     """Return a fan-out of factors in the order of their classes, see `Fan`."""
     shift = np.ascontiguousarray(shift)
     begin = np.searchsorted(kind, np.arange(len(share) + 1)).astype(np.int64)
     step, taken = shift @ lattice.weight, shift @ lattice.packed
-    return Fan(shift, begin, kind, step, taken, guards_of(lattice.most, lattice.packed), share, ratio, chained)
+    return Fan(shift, begin, kind, step, taken, guards_of(lattice.most, lattice.packed), share, ratio, *instances)
 
 
 @record

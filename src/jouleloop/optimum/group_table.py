@@ -14,6 +14,7 @@ from jouleloop.optimum.group_lattice import (
     Rows,
     Table,
     unpack,
+    words_in,
 )
 
 
@@ -188,7 +189,7 @@ def shared_pj(lattice: Lattice, edge: Edge, c: int, x: int, y: int, n: int, save
     total = 0.0
     for v in range(edge.kept.shape[0]):
         if edge.kept[v] and lattice.shared[v]:
-            words = lattice.seen[v, x] / (saved if saved > 0.0 else lattice.saved[n, v])
+            words = words_in(lattice, edge.price[v], v, x) / (saved if saved > 0.0 else lattice.saved[n, v])
             total += _crossed_pj(lattice, edge, v, c, x, y, words)
     return total
 
@@ -199,7 +200,8 @@ def least_shared(lattice: Lattice, edge: Edge, c: int, x: int, y: int) -> float:
     total = 0.0
     for v in range(edge.kept.shape[0]):
         if edge.kept[v] and lattice.shared[v]:
-            total += _crossed_pj(lattice, edge, v, c, x, y, lattice.seen[v, x] / lattice.rest[v, y])
+            words = words_in(lattice, edge.price[v], v, x) / lattice.rest[v, y]
+            total += _crossed_pj(lattice, edge, v, c, x, y, words)
     return total
 
 

@@ -23,7 +23,7 @@ from jouleloop.optimum.group_table import cross_fan_out, fill_level, loop_level
 from jouleloop.optimum.outside import Outside, State
 
 #: Bounds are sums of doubles in another order than the model's.
-_ROUNDING = 1.0 - 1e-9
+ROUNDING = 1.0 - 1e-9
 #: Most bounds of columns that are kept.
 _MOST_SKETCHES = 40_000_000
 
@@ -49,12 +49,12 @@ class Groups:
         ]
         self.whole = self.boundaries.group(parts.ids)
         self.outside = Outside(self.boundaries, self.whole, self.kept)
-        self._tables = [new_table(self.lattice) for _ in range(len(case.keep) + 1)]
+        self.tables = [new_table(self.lattice) for _ in range(len(case.keep) + 1)]
         self._inside, self._work = new_rows(self.lattice), new_table(self.lattice)
 
     def room_pj(self, limit_pj: float) -> float:
         """Return what a limit leaves to the boundaries."""
-        return (limit_pj - self.macs * self.case.target.compute_pj) / _ROUNDING
+        return (limit_pj - self.macs * self.case.target.compute_pj) / ROUNDING
 
     def look_outside(self, limit_pj: float) -> Iterator[int]:
         """Find what all that is outside a boundary costs at least, below a limit; yield the work."""
@@ -72,11 +72,11 @@ class Groups:
             By unrolling and level the number of its row.
         """
         group, room_pj = self.boundaries.group(ids), self.room_pj(limit_pj)
-        path = _path(keep)
+        path = path_of(keep)
         for depth, (state, after) in enumerate(itertools.pairwise(path)):
-            if self.step(self._tables[depth : depth + 2], group, state, after, room_pj) >= room_pj:
+            if self.step(self.tables[depth : depth + 2], group, state, after, room_pj) >= room_pj:
                 return np.inf
-        return self.cost_pj(self._tables[len(path) - 1])
+        return self.cost_pj(self.tables[len(path) - 1])
 
     def cost_pj(self, table: Table) -> float:
         """Return the least energy [pJ] of all by the table of the outermost level that keeps anything."""
@@ -84,7 +84,7 @@ class Groups:
 
     def whole_pj(self, boundaries_pj: float) -> float:
         """Return the least energy [pJ] of all, given that of all boundaries."""
-        return (self.macs * self.case.target.compute_pj + boundaries_pj) * _ROUNDING
+        return (self.macs * self.case.target.compute_pj + boundaries_pj) * ROUNDING
 
     def step(self, tables: Sequence[Table], group: Unrollings, state: State, after: State, room_pj: float) -> float:
         """Fill the second table, of a state, from that of the state inside; return the least with all outside [pJ]."""
@@ -110,7 +110,7 @@ class Groups:
         price, fan = edge.price, edge.fan
         total = np.zeros(len(fan.shift))
         for v in range(len(price)):
-            asked = 0.0 if self.linked[v] else self.macs / fan.chained[:, v] / price["beyond"][v]
+            asked = 0.0 if self.linked[v] else self.macs / fan.alike[:, v] / price["beyond"][v]
             words = np.maximum(asked, price["least_words"][v] - price["rounded"][v])
             total += words * price["ask_pj"][v] + np.maximum(0.0, words - price["free"][v]) * price["again_pj"][v]
         left = np.flatnonzero(total + after[fan.step] < room_pj)
@@ -131,7 +131,7 @@ class Groups:
         return found
 
 
-def _path(keep: Bools) -> list[State]:
+def path_of(keep: Bools) -> list[State]:
     """Return the states of what is kept, from the units outward, up to the outermost level that keeps anything."""
     levels, spaces = keep.shape
     state = (-1,) * spaces

@@ -142,6 +142,10 @@ class Watch:
             self._pace(int(counters[0]["ticks"]) - done, time.monotonic() - before)
         return stopped
 
+    def slow_down(self) -> None:
+        """Let the next slice be a short one, since other work follows, of which a tick may take longer."""
+        self._ticks = _FIRST_TICKS
+
     def _pace(self, done: int, seconds: float) -> None:
         """Set the work of the next slice by how long the last one took, if it did all of its own."""
         if done < self._ticks and seconds < _SLICE_SECONDS:

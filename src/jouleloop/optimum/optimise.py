@@ -299,6 +299,7 @@ class PerfectKernel(Kernel):
         many = len(parts.ids) * float(np.prod(parts.column_counts.astype(float))) >= _MANY
         self.aside, self.deep_ticks = mode in (ENERGY, PRODUCT), _MANY_TICKS if many else _ALONE_TICKS
         self.look_ticks = min(_WALK_TICKS, self.deep_ticks)
+        self.search.solver.raise_by(None)
         self.search.solver.start(mode, best)
         return name
 
@@ -390,7 +391,9 @@ class PerfectKernel(Kernel):
         elif rounds.begin():
             self.before, self.found, self.aside = self.mapping(), self.search.new_found(), False
         solver.parts = parts
+        solver.raise_by(rounds.groups)
         solver.start(self.mode, self.best)
+        self.search.watch.slow_down()
 
     def _round_is_over(self) -> bool:
         """Whether another round follows: this one has no mapping below its limit."""

@@ -19,6 +19,7 @@ from jouleloop.optimum.arrays import (
     DELAY,
     KEPT,
     MOVED,
+    NEVER,
     NOT_KEPT,
     PART,
     PLAIN,
@@ -80,7 +81,8 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArra
         own = is_open[:, v]
         numbers[v, : len(column)] = (~column[:, own] * (1 << bits[own, v])).sum(axis=1)
     stand = np.zeros(1, STAND)
-    stand["current"] = stand["tabled"] = -1
+    stand["current"] = stand["tabled"] = stand["raised"] = -1
+    stand["raise_after"] = NEVER
     room = count + spaces
     return Parts(
         row,

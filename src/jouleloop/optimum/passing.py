@@ -17,8 +17,9 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Ints
 from jouleloop.optimum.mesh import neighbour_of
 
-#: Most instances that are laid out, over all orders of loops and all kinds of tiles. Beyond, the least share counts.
-_MOST_LAID_OUT = 2_000_000
+#: Most instances that are laid out, over all unrollings, orders of loops and kinds of tiles. Beyond, the least share
+#: counts.
+MOST_LAID_OUT = 4_000_000
 
 
 class Moved(NamedTuple):
@@ -106,13 +107,23 @@ def _reached(rank: Rank, tile: Sequence[int], wanted: int) -> bool:
     return False
 
 
-def largest_class(ranks: Sequence[Rank]) -> int:
-    """Return how many instances that differ in what moves a data space hold one box, at most."""
-    return math.prod(max(layout.largest for layout in layouts_of(rank)) for rank in ranks if rank)
+class Passed(NamedTuple):
+    """What a level that keeps nothing passes on of the words that all its instances ask for."""
+
+    share: float
+    """Share of all different words, at least."""
+    mean: float
+    """Instances that ask for one box, in the mean over all boxes and steps, at most."""
+    largest: float
+    """Instances that ask for one box, at most."""
+    laid_out: int = 0
+    """How many instances were laid out."""
 
 
-def share_passed(ranks: Sequence[Rank], factors: Sequence[int], columns: int, rows: int) -> float:
-    """Return the share of the words of all instances that a level which keeps nothing asks for, at least.
+def words_passed(
+    ranks: Sequence[Rank], factors: Sequence[int], columns: int, rows: int, most: int = MOST_LAID_OUT
+) -> Passed:
+    """Return what a level that keeps nothing passes on.
 
     Parameters
     ----------
@@ -122,33 +133,35 @@ def share_passed(ranks: Sequence[Rank], factors: Sequence[int], columns: int, ro
         Spatial factors of the level by dimension.
     columns, rows
         Of its mesh.
+    most
+        Instances that may be laid out.
     """
     several = [rank for rank in ranks if sum(one.factor > 1 for one in rank) > 1]
     worst = math.prod(min(layout.share for layout in layouts_of(rank)) for rank in several)
+    largest = math.prod(factors) / math.prod(one.factor for rank in ranks for one in rank)
+    largest *= math.prod(max(layout.largest for layout in layouts_of(rank)) for rank in several)
     if worst == 1.0:
-        return 1.0
+        return Passed(1.0, largest, largest)
     unrolled = [d for d, factor in enumerate(factors) if factor > 1]
     # Ranks that nothing unrolled moves leave all instances alike.
     moved = [rank for rank in ranks if any(one.factor > 1 for one in rank)]
     kinds = [layouts_of(rank) for rank in moved]
     laid_out = math.prod(map(len, kinds)) * math.factorial(len(unrolled)) * math.prod(factors)
-    if laid_out > _MOST_LAID_OUT or any(not layout.unit for kind in kinds for layout in kind):
-        return worst
-    return min(
-        (
-            _share_left(moved, chosen, [(d, factors[d]) for d in order], columns, rows)
-            for chosen in itertools.product(*kinds)
-            if any(layout.share < 1.0 for layout in chosen)
-            for order in itertools.permutations(unrolled)
-        ),
-        default=1.0,
-    )
+    if laid_out > most or any(not layout.unit for kind in kinds for layout in kind):
+        return Passed(worst, largest, largest)
+    means = [
+        _means_of(moved, chosen, [(d, factors[d]) for d in order], columns, rows)
+        for chosen in itertools.product(*kinds)
+        for order in itertools.permutations(unrolled)
+    ]
+    mean = max(most for _, most in means)
+    return Passed(min(mean / most for mean, most in means), min(mean, largest), largest, laid_out)
 
 
-def _share_left(
+def _means_of(
     ranks: Sequence[Rank], chosen: Sequence[Layout], loops: Sequence[tuple[int, int]], columns: int, rows: int
-) -> float:
-    """Return what instances over boxes are of what they are at most, if a step leaves those that no link serves."""
+) -> tuple[float, float]:
+    """Return instances over boxes, of all instances and, at most, of those that links leave in a step."""
     unit = np.zeros((len(ranks), len(loops)), np.int64)
     for r, (rank, layout) in enumerate(zip(ranks, chosen, strict=True)):
         length = dict(zip((one.dim for one in rank), layout.unit, strict=True))
@@ -158,8 +171,8 @@ def _share_left(
     moves = np.zeros((len(ranks), 2 * int(reach.max()) + 1), np.bool_)
     for r, layout in enumerate(chosen):
         moves[r, [move + reach[r] for move in layout.moves if abs(move) <= reach[r]]] = True
-    mean, most = _means(bounds, unit, reach, moves, (columns, rows))
-    return mean / most
+    found: tuple[float, float] = _means(bounds, unit, reach, moves, (columns, rows))
+    return found
 
 
 @njit

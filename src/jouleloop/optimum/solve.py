@@ -31,11 +31,13 @@ from jouleloop.optimum.arrays import (
     ENTER,
     FINAL,
     FIRST,
+    FLOORS,
     HALO,
     IDLE,
     KEPT,
     MOST_KEYS,
     NEIGHBOURS,
+    NEVER,
     NOTHING,
     ROOM,
     ROWS,
@@ -66,6 +68,8 @@ from jouleloop.optimum.bounds import fill_bounds, further
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.costs import vectors
 from jouleloop.optimum.descend import beaten, descend, limit_of, start_descent
+from jouleloop.optimum.floors import Floors
+from jouleloop.optimum.groups import Groups
 from jouleloop.optimum.lattice import fill_grid, find_kinds, new_grid
 from jouleloop.optimum.mesh import find_neighbours
 from jouleloop.optimum.order import pop, push
@@ -85,11 +89,14 @@ from jouleloop.signals import struck
 
 #: Work of a quick descent for a better mapping, at least; how many may fail, and one more for so many tables.
 _DIVE_TICKS, _MOST_DIVES, _TABLES_A_DIVE = 20_000, 8, 8
-_NEVER = 1 << 62
 #: Nests of a part that are evaluated before its neighbours are counted.
 _NESTS_BEFORE = 64
+#: Nests of a part that are evaluated before groups raise its tables.
+RAISE_AFTER = 64
 #: Work of the parts that follow from one, and of a last descent when a search has to stop without any mapping.
 _SPREAD_TICKS = 100
+#: Entries of tables that are filled while one tile is listed (measured).
+_CELLS_A_TICK = 16
 #: Unrollings that are sketched between two looks at whether to stop.
 _SKETCHED_AT_ONCE = 8192
 #: Most entries of all tables together, 400 MB of them, and 1 GB in a search that takes long. Where it takes more,
@@ -124,6 +131,7 @@ def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float
             return np.inf
         stand[0].points = fill_grid(case.grid, case.tables.enter.shape[0])
         limit[0] = limit_pj
+        case.tables.raised[0] = case.tables.floor.shape[0] > 0 and stand[0].raised == part
         fill_bounds(case, stand[0].points, path.certain_pj[case.keep.shape[0] - 1])
         stand[0].tabled = part
         stand[0].filled += 1
@@ -169,11 +177,10 @@ def _take_part(case: Case, path: Path, parts: Parts, tally: Tally, stack: Stack)
     if parts.stage[part] == SKETCHED:
         counters[0].ticks += _SPREAD_TICKS
         _spread(mode, case, parts, part, power)
-    if stand[0].tabled != part:
-        counters[0].ticks += _table_ticks(case)
-    fresh = parts.stage[part] != FINAL
+    fresh, filled = parts.stage[part] != FINAL, stand[0].filled
     limit_pj = limit_of(mode, best, steps) if tally.log.used[0] < 0 else np.inf
     bound_pj = fill_tables(case, path, parts, part, limit_pj)
+    counters[0].ticks += (stand[0].filled - filled) * _table_ticks(case)
     if bound_pj == np.inf:
         counters[0].cut_capacity += 1
         return False
@@ -197,8 +204,8 @@ def _take_part(case: Case, path: Path, parts: Parts, tally: Tally, stack: Stack)
 
 @njit
 def _table_ticks(case: Case) -> int:
-    """Return the work of filling the tables of a part."""
-    return int(case.tables.ahead.shape[1] * case.keep.shape[0])
+    """Return the work of filling the tables of a part, as its grid is laid out."""
+    return int(max(case.tables.ahead.shape[1] * case.keep.shape[0], case.grid.base[-1, -1] // _CELLS_A_TICK))
 
 
 @njit
@@ -220,16 +227,20 @@ def _search_part(
         return False
     pause, ask = counters[0].pause, case.mesh.ask[0]
     looks = tally.log.used[0] < 0 and not ask.asked and case.mesh.pairs.shape[0] > 1
+    raises = stand[0].raised != part and stand[0].raise_after < NEVER
+    nests = stand[0].raise_after if raises else NEVER
     if looks:
+        nests = min(nests, _NESTS_BEFORE)
+    if nests < NEVER:
         # Of the part, not of the slice: slices hang on the clock.
-        counters[0].enough = stand[0].begun + _NESTS_BEFORE
+        counters[0].enough = stand[0].begun + nests
     if stand[0].diving:
         counters[0].pause = counters[0].ticks + max(_DIVE_TICKS, _table_ticks(case))
         counters[0].enough = counters[0].visited + 1
     before_pj, before = best[0].energy_pj, best[0].product
     ended = descend(case, path, parts.steps[u], parts.runs[u], arrangements, work, tally, stack)
     seen = counters[0].visited >= counters[0].enough
-    counters[0].pause, counters[0].enough = pause, _NEVER
+    counters[0].pause, counters[0].enough = pause, NEVER
     if stack.cursor[0].needed > 0:
         stand[0].wants = ROWS
         return False
@@ -242,12 +253,17 @@ def _search_part(
             stand[0].dives -= 1
         if not ended:
             _wait(parts, part)
+    elif not ended and seen and raises:
+        # It begins anew, with floors.
+        stand[0].wants, stand[0].raised = FLOORS, part
+        parts.stage[part] = SPREAD
+        _wait(parts, part)
     elif not ended:
         if looks and seen:
             ask.asked = True
         return bool(looks and seen)
     stand[0].current = -1
-    return True
+    return bool(stand[0].wants == NOTHING)
 
 
 @njit
@@ -340,6 +356,9 @@ class Solver:
             np.empty((levels, 1 + points)),
             np.zeros((levels, points), np.bool_),
             np.full(1, np.inf),
+            np.zeros(1, np.bool_),
+            np.zeros(0),
+            np.full((levels, grid.state.shape[1]), -1, np.int64),
         )
         keep = np.zeros((levels, spaces), np.bool_)
         scratch = new_scratch(grid, levels, spaces, points)
@@ -349,6 +368,7 @@ class Solver:
         self.path = new_path(keep, side, layer.coef.shape[1])
         self.work = new_work(levels, spaces)
         self.stack = new_stack(levels, dims, points)
+        self._floors: Floors | None = None
         count = len(candidates.ids)
         for first in range(0, count, _SKETCHED_AT_ONCE):
             if first and stopped():
@@ -412,7 +432,7 @@ class Solver:
         stand = self.parts.stand
         self.parts.heap[: len(order)] = order
         stand[0]["left"] = len(order)
-        stand[0]["current"] = -1
+        stand[0]["current"] = stand[0]["raised"] = -1
         stand[0]["diving"] = False
 
     def run(self, mode: int, best: Records, counters: Records, found: Found, log: Log | None = None) -> bool:
@@ -432,21 +452,44 @@ class Solver:
             if stand[0]["wants"] == ROOM and len(self.parts.unrolling) >= MOST_PARTS:
                 counters[0]["stopped"] = BY_PARTS
                 return False
-            self._give(int(stand[0]["wants"]))
+            self._give(int(stand[0]["wants"]), mode, best)
 
-    def _give(self, wanted: int) -> None:
+    def _give(self, wanted: int, mode: int, best: Records) -> None:
         """Give a kernel what it wants before it goes on."""
         stand = self.parts.stand
         if wanted == ROOM:
             self.parts = grown(self.parts, 2 * len(self.parts.unrolling))
         elif wanted == ROWS:
             self.stack = deepened(self.stack, int(self.stack.cursor[0]["needed"]))
+        elif wanted == FLOORS:
+            self._raise(mode, best)
         elif wanted == ARRANGED:
             self._arrange(int(self.parts.unrolling[stand[0]["current"]]))
         else:
             # Few layers ask for neighbours: a kernel of its own that the others need not compile.
             run = self.parts.runs[self.parts.unrolling[stand[0]["current"]]]
             find_neighbours(self.case, self.path, self.arrangements, run)
+
+    def raise_by(self, groups: Groups | None) -> None:
+        """Let groups be floors under the tables of parts whose search takes long; none does so without groups."""
+        self.parts.stand[0]["raise_after"] = NEVER if groups is None else RAISE_AFTER
+        if groups is not None and (self._floors is None or self._floors.groups is not groups):
+            self._floors = Floors(groups)
+
+    def _raise(self, mode: int, best: Records) -> None:
+        """Find the floors of the part that was at hand; leave it out where groups do."""
+        parts, case, part = self.parts, self.case, int(self.parts.stand[0]["raised"])
+        if self._floors is None:
+            raise ValueError("floors without groups")
+        u = int(parts.unrolling[part])
+        limit_pj = limit_of(mode, best, float(parts.steps[u]))
+        less_pj = float(self.path.certain_pj[-1]) - self._floors.groups.macs * case.target.compute_pj
+        tables = self._floors.under(case.grid, case.tables, self.keep_of(part), parts.ids[u], limit_pj, less_pj)
+        parts.stand[0]["tabled"] = -1
+        if tables is None:
+            parts.value[part]["bound"] = np.inf
+        else:
+            self.case = case._replace(tables=tables)
 
     def _arrange(self, u: int) -> None:
         """Find the arrangements of an unrolling."""

@@ -11,7 +11,7 @@ import pytest
 
 from jouleloop.division import divisors
 from jouleloop.model.links import count_classes, neighbour_links
-from jouleloop.optimum.passing import Moved, Rank, largest_class, layouts_of, share_passed
+from jouleloop.optimum.passing import Moved, Rank, layouts_of, words_passed
 
 
 def drawn(rng: random.Random, first: int) -> Rank:
@@ -41,7 +41,7 @@ def test_classes_are_those_of_all_instances() -> None:
     for _ in range(300):
         rank = drawn(rng, 0)
         sizes = [Counter(boxes_of(rank, tile)) for tile in tiles_of(rank)]
-        assert largest_class([rank, ()]) == max(max(own.values()) for own in sizes)
+        assert max(layout.largest for layout in layouts_of(rank)) == max(max(own.values()) for own in sizes)
         shares = {sum(own.values()) / (len(own) * max(own.values())) for own in sizes}
         assert sorted({layout.share for layout in layouts_of(rank)}) == pytest.approx(sorted(shares))
         narrow += min(shares) < 1.0
@@ -50,17 +50,18 @@ def test_classes_are_those_of_all_instances() -> None:
 
 def test_more_than_two_unrolled_dimensions_of_a_rank_are_bounded_by_the_widest() -> None:
     rank = tuple(Moved(d, 1, 2 + d, 1) for d in range(3))
-    assert share_passed([rank], (2, 3, 4), 24, 1) == pytest.approx(4 / 24)
-    assert largest_class([rank]) == 6
+    assert words_passed([rank], (2, 3, 4), 24, 1)[:3] == pytest.approx((4 / 24, 6, 6))
+    assert words_passed([rank], (2, 3, 4, 5), 120, 1).mean == pytest.approx(30)
 
 
 def test_a_neighbour_in_both_dimensions_counts_as_often_as_it_stands_there() -> None:
     # Taps of one word and pixels two words apart, whose next tile lies four words on.
     taps, pixels = Moved(1, 1, 3, 1), Moved(2, 2, 2, 28)
     window, other = (taps, pixels), (Moved(3, 1, 1, 3), Moved(4, 2, 2, 28))
-    assert share_passed([window], (1, 3, 2, 1, 1), 12, 1) == 1.0
+    assert words_passed([window], (1, 3, 2, 1, 1), 12, 1)[:3] == pytest.approx((1.0, 6 / 5, 2))
     # Where another loop steps between them, one of 12 instances gets one of 10 boxes from its neighbour.
-    assert share_passed([window, other], (1, 3, 2, 1, 2), 12, 1) == pytest.approx((12 / 10) / (11 / 9))
+    assert words_passed([window, other], (1, 3, 2, 1, 2), 12, 1)[:2] == pytest.approx(((12 / 10) / (11 / 9), 11 / 9))
+    assert words_passed([window], (1, 3, 2, 1, 1), 12, 1, most=1)[:2] == pytest.approx((6 / 10, 2))
 
 
 def times(rank: Rank, tile: tuple[int, ...]) -> list[int]:
@@ -110,14 +111,16 @@ def test_links_leave_no_more_of_large_classes_than_is_counted() -> None:
         factors[4] = rng.choice((1, 2, 3))
         instances = math.prod(factors)
         mesh = (columns := rng.choice((instances, 1, 2, 3, 5, 6)), -(-instances // columns))
-        share = share_passed(ranks, factors, *mesh)
-        least = 1.0
+        found = words_passed(ranks, factors, *mesh)
+        share, least = found.share, 1.0
         for tiles in itertools.product(*map(tiles_of, ranks)):
             plain = math.prod(factors[d] for d in range(4)) * factors[4]
             mean = plain / math.prod(len(set(boxes_of(rank, tile))) for rank, tile in zip(ranks, tiles, strict=True))
             for order in itertools.permutations([d for d, factor in enumerate(factors) if factor > 1]):
                 loops = [(d, factors[d]) for d in order]
-                least = min(least, mean / most_left(ranks, list(tiles), loops, mesh))
+                left = most_left(ranks, list(tiles), loops, mesh)
+                least = min(least, mean / left)
+                assert left <= found.mean * (1 + 1e-12), (ranks, factors, mesh)
         assert share <= least * (1 + 1e-12), (ranks, factors, mesh)
         raised += least < 1.0
         tight += least < 1.0 and share >= least * (1 - 1e-12)
