@@ -4,8 +4,8 @@ import importlib
 
 import typer
 
-from jouleloop.theory.papers import PAPERS
-
+PAPERS = ("convolution", "fully_connected", "gemmini", "loop_nest", "manticore")
+"""Folders of this room, each with ``commands.py``; a new paper also has rows in ``exhibits.csv``."""
 _BOUNDS = "Lower and upper bounds of the papers, as numbers with their assumptions."
 _DATAFLOW = "Run a dataflow of the papers step by step, count every word moved, and draw it."
 

@@ -1,9 +1,10 @@
-"""What several papers share: the shape of a convolution, the layers of ResNet-50, the energy of an operation."""
+"""What several papers share: the shape of a convolution, ResNet-50, the energy of an operation, words from DRAM."""
 
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault, raise_all
+from jouleloop.files import is_whole
 
 LARGEST_SIZE = 10**12
 """Largest loop bound or stride, so that every product of them fits a float."""
@@ -126,3 +127,29 @@ RESNET50_LAYERS = {
     "conv4_x": ConvLayer(1000, 256, 256, 14, 14, 3, 3),
     "conv5_x": ConvLayer(1000, 512, 512, 7, 7, 3, 3),
 }
+
+
+@dataclass(frozen=True)
+class DramWords:
+    """Words moved between DRAM and the chip, by data space."""
+
+    weights_read: int
+    inputs_read: int
+    """Words read; biases count as weights."""
+    outputs_read: int
+    outputs_written: int
+    """Words of (partial) outputs read and written."""
+
+    def __post_init__(self) -> None:
+        raise_all(
+            [
+                Fault("not a number of words", field=name, value=value, allowed="a whole number >= 0")
+                for name, value in vars(self).items()
+                if not is_whole(value) or value < 0
+            ]
+        )
+
+    @property
+    def total(self) -> int:
+        """All words moved; times the bits of a word this is the data energy (002 eq. (5) for a single image)."""
+        return self.weights_read + self.inputs_read + self.outputs_read + self.outputs_written

@@ -17,8 +17,8 @@ from jouleloop.theory.convolution.energy import conv_energy_bounds, layer_of_map
 from jouleloop.theory.convolution.execute_energy import EnergyDataflow, random_layer, run_dataflow
 from jouleloop.theory.convolution.execution import ConvSchedule, run_schedule
 from jouleloop.theory.convolution.layer import Precisions, layer_from_options
-from jouleloop.theory.convolution.least_table import least_table
 from jouleloop.theory.convolution.parallel import parallel_volume_bounds
+from jouleloop.theory.convolution.tables import least_table
 from jouleloop.theory.convolution.volumes import all_volumes
 from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.printing import print_bounds

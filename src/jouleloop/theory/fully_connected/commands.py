@@ -25,8 +25,7 @@ from jouleloop.theory.fully_connected.divisible import (
 from jouleloop.theory.fully_connected.exact import LARGEST_SIDE, MOST_STATES, exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.optima import divisible_grid, grid, judge, table_row, to_csv
-from jouleloop.theory.fully_connected.schedule import run
-from jouleloop.theory.fully_connected.text import draw_text
+from jouleloop.theory.fully_connected.schedule import draw_text, run
 from jouleloop.theory.fully_connected.upper import Dataflow, Kind, balanced_dataflow, best_upper
 from jouleloop.theory.printing import print_bounds
 

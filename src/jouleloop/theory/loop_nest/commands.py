@@ -18,13 +18,12 @@ from jouleloop.theory.commands import BOUNDS, DATAFLOW
 from jouleloop.theory.loop_nest.affine import affine_closed_form
 from jouleloop.theory.loop_nest.bounds import NestReport, analyse, communication_with_constants, nest_bounds
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form, describe_form
-from jouleloop.theory.loop_nest.execute_tiles import TiledRun, random_inputs, run_tiled
+from jouleloop.theory.loop_nest.execute_tiles import TiledRun, best_schedule, random_inputs, run_tiled
 from jouleloop.theory.loop_nest.hbl import LATTICE_LIMIT, HblResult, hbl_exponents
 from jouleloop.theory.loop_nest.integer_tile import Fit
 from jouleloop.theory.loop_nest.nest import LoopNest
 from jouleloop.theory.loop_nest.programs import hbl
 from jouleloop.theory.loop_nest.read import read_loop_nest
-from jouleloop.theory.loop_nest.schedule import best_schedule
 from jouleloop.theory.printing import print_bounds
 
 

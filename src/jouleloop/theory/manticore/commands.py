@@ -15,9 +15,15 @@ from jouleloop.theory.commands import BOUNDS, DATAFLOW
 from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.execute import run_checked
 from jouleloop.theory.manticore.formulas import manticore_bounds
-from jouleloop.theory.manticore.layer import WORD_BYTES, check_algorithm, conv_layer, fc_layer, is_convolution
+from jouleloop.theory.manticore.layer import (
+    WORD_BYTES,
+    check_algorithm,
+    conv_layer,
+    default_stack,
+    fc_layer,
+    is_convolution,
+)
 from jouleloop.theory.manticore.machine import Options, Variant
-from jouleloop.theory.manticore.memory import default_stack
 from jouleloop.theory.manticore.text import draw_text
 from jouleloop.theory.printing import print_bounds
 
@@ -108,7 +114,7 @@ def print_manticore_run(
     if svg is not None:
         # matplotlib is slow to import
         from jouleloop.theory.drawing import write_figure  # noqa: PLC0415
-        from jouleloop.theory.manticore.figures import draw_schedule  # noqa: PLC0415
+        from jouleloop.theory.manticore.tables import draw_schedule  # noqa: PLC0415
 
         write_figure(draw_schedule(run.events, f"Algorithm {algorithm}, Δ_O = {size}"), svg)
     record = {

@@ -10,8 +10,7 @@ import pytest
 from jouleloop.cli import main
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.gemmini.compare import PAPER_RATIO, PAPER_VENDOR_UTILIZATION, compare
-from jouleloop.theory.gemmini.largest import largest_tiles
-from jouleloop.theory.gemmini.optimum import Objective, optimal_tile
+from jouleloop.theory.gemmini.optimum import Objective, largest_tiles, optimal_tile
 from jouleloop.theory.gemmini.tile import (
     ConvTile,
     GemminiConfig,
@@ -23,8 +22,8 @@ from jouleloop.theory.gemmini.tile import (
     resnet50,
     tile_rows,
     traffic_words,
+    vendor_tile,
 )
-from jouleloop.theory.gemmini.vendor import vendor_tile
 from jouleloop.theory.layers import ConvLayer
 
 TINY = [
