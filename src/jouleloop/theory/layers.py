@@ -13,6 +13,11 @@ MAC_ENERGY_PJ = {8: Fraction(56, 100), 16: Fraction(220, 100)}
 """C_b in pJ for one multiply-accumulate on b bits; 002 section 2, below eq. (3): Simba (8) and Eyeriss (16)."""
 
 
+def useful_sides(length: int) -> tuple[int, ...]:
+    """Return the least side for every possible number of tiles of ``length``: any other side is never better."""
+    return tuple(sorted({-(-length // tiles) for tiles in {-(-length // side) for side in range(1, length + 1)}}))
+
+
 @dataclass(frozen=True)
 class ConvLayer:
     """Seven nested loops (001 eq. (1)), their strides, and what of the input lies in memory.

@@ -26,7 +26,7 @@ from jouleloop.theory.convolution.layer import (
     memory_words,
     require_small_filter,
 )
-from jouleloop.theory.layers import ConvLayer
+from jouleloop.theory.layers import ConvLayer, useful_sides
 from jouleloop.theory.simplex import linprog
 
 Ints = NDArray[np.int64]
@@ -34,11 +34,6 @@ Sides = tuple[int, int, int]
 """Outputs, quotients and residues of a tile of a spatial axis."""
 _LOOPS = {INPUT: ("batch", "in_channels"), FILTER: ("in_channels", "out_channels"), OUTPUT: ("batch", "out_channels")}
 """The loops beside those of the window that an array depends on."""
-
-
-def useful_sides(length: int) -> tuple[int, ...]:
-    """Return the least side for every possible number of tiles of ``length``: any other side is never better."""
-    return tuple(sorted({-(-length // tiles) for tiles in {-(-length // side) for side in range(1, length + 1)}}))
 
 
 def best_blocking(layer: ConvLayer, precisions: Precisions, memory: float | Fraction | str) -> BlockedVolume:

@@ -14,7 +14,7 @@ from jouleloop.theory.convolution.crossover import single_processor_terms
 from jouleloop.theory.convolution.execute_blocking import execute_blocking
 from jouleloop.theory.convolution.layer import RESNET50_PRECISIONS, Precisions
 from jouleloop.theory.convolution.least_words import least_words
-from jouleloop.theory.convolution.parallel import PARALLEL_ALGORITHMS, parallel_volume
+from jouleloop.theory.convolution.parallel import DIMENSIONS, PARALLEL_ALGORITHMS, parallel_volume
 from jouleloop.theory.convolution.sliding import best_sliding
 from jouleloop.theory.convolution.volumes import all_volumes
 from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
@@ -209,12 +209,7 @@ def least_row(layer: ConvLayer, memory_words: int) -> dict[str, Any]:
     bounds = single_processor_bounds(layer, precisions, memory_words)
     sliding = best_sliding(layer, memory_words)
     return {
-        "in_channels": layer.in_channels,
-        "out_channels": layer.out_channels,
-        "out_width": layer.out_width,
-        "out_height": layer.out_height,
-        "filter_width": layer.filter_width,
-        "filter_height": layer.filter_height,
+        **{name: getattr(layer, name) for name in DIMENSIONS if name != "batch"},
         "stride": layer.stride_width,
         "memory_words": memory_words,
         "least_words": zero.words,

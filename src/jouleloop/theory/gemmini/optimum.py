@@ -19,7 +19,7 @@ from jouleloop.theory.gemmini.tile import (
     traffic_words,
     vendor_tile,
 )
-from jouleloop.theory.layers import ConvLayer
+from jouleloop.theory.layers import ConvLayer, useful_sides
 
 _ACCUMULATOR_ROWS_LIMIT = 1 << 15
 
@@ -163,15 +163,13 @@ def _by_estimate(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) 
 
 
 def _by_traffic(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -> Iterator[IntArray]:
-    def shortest(size: int) -> IntArray:
-        return np.array(sorted({-(-size // count) for count in range(1, size + 1)}), dtype=np.int64)
-
-    image = [np.array([size]) if whole_image else shortest(size) for size in (layer.out_height, layer.out_width)]
-    for channels in shortest(layer.out_channels):
+    image = [np.array([n] if whole_image else useful_sides(n)) for n in (layer.out_height, layer.out_width)]
+    batches = np.array(useful_sides(layer.batch))
+    for channels in useful_sides(layer.out_channels):
         groups = np.array([-(-channels // config.array_side)])
-        _, batch, rows, cols = output_blocks(config.accumulator_rows, groups, shortest(layer.batch), *image)
-        for filter_rows in shortest(layer.filter_height):
-            for filter_cols in shortest(layer.filter_width):
+        _, batch, rows, cols = output_blocks(config.accumulator_rows, groups, batches, *image)
+        for filter_rows in useful_sides(layer.filter_height):
+            for filter_cols in useful_sides(layer.filter_width):
                 filters = int(groups[0] * filter_rows * filter_cols)
                 window = batch * _windows(layer, rows, cols, filter_rows, filter_cols)
                 keep = window + filters <= config.scratchpad_rows

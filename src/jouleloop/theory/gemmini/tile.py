@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from typing import Any
 
 from jouleloop.errors import AssumptionError, Fault, raise_all, unknown
 from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
@@ -11,11 +12,11 @@ _DIMENSIONS = {
     "N": "batch",
     "C": "in_channels",
     "M": "out_channels",
-    "P": "out_rows",
-    "Q": "out_cols",
-    "R": "filter_rows",
-    "S": "filter_cols",
-    "stride": "stride",
+    "P": "out_height",
+    "Q": "out_width",
+    "R": "filter_height",
+    "S": "filter_width",
+    "stride": "stride_height",
 }
 
 _SIDES = ("batch", "out_height", "out_width", "out_channels", "filter_height", "filter_width", "in_channels")
@@ -118,16 +119,6 @@ class TileRows:
         return self.scratchpad <= config.scratchpad_rows and self.outputs <= config.accumulator_rows
 
 
-def gemmini_layer(name: str, batch: int, in_channels: int, out_channels: int, out_rows: int, out_cols: int,
-                  filter_rows: int, filter_cols: int, stride: int = 1) -> ConvLayer:  # fmt: skip
-    """Return a layer by its rows and columns, with one stride; raise `InputError` where a size is out of range."""
-    return checked(
-        ConvLayer(
-            batch, in_channels, out_channels, out_cols, out_rows, filter_cols, filter_rows, stride, stride, name=name
-        )
-    )
-
-
 def checked(layer: ConvLayer) -> ConvLayer:
     """Return ``layer``; raise `InputError` where a loop is too long to list its sides, or the strides differ."""
     raise_all(
@@ -163,7 +154,7 @@ def layer_from_text(text: str) -> ConvLayer:
 
     Raises `AssumptionError` where a name is unknown, a value no whole number or less than 1.
     """
-    values: dict[str, int] = dict.fromkeys(_DIMENSIONS.values(), 1)
+    values: dict[str, Any] = dict.fromkeys(_DIMENSIONS.values(), 1)
     faults = []
     for part in text.split(","):
         name, _, value = (piece.strip() for piece in part.partition("="))
@@ -174,7 +165,7 @@ def layer_from_text(text: str) -> ConvLayer:
         else:
             values[_DIMENSIONS[name]] = int(value)
     raise_all(faults, AssumptionError)
-    return gemmini_layer("layer", **values)
+    return checked(ConvLayer(**values, stride_width=values["stride_height"], name="layer"))
 
 
 def tile_rows(layer: ConvLayer, tile: ConvTile, config: GemminiConfig) -> TileRows:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault, InputError
 from jouleloop.theory.counting import CountingMemory, random_operands
+from jouleloop.theory.layers import useful_sides
 from jouleloop.theory.loop_nest.nest import LoopNest
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -248,7 +249,7 @@ def best_schedule(nest: LoopNest, cache_words: int) -> TiledSchedule:
 
     Raises `AssumptionError` where no tile fits; `InputError` where there are too many schedules to enumerate.
     """
-    choices = [sorted({-(-bound // count) for count in range(1, bound + 1)}) for bound in nest.bounds]
+    choices = [useful_sides(bound) for bound in nest.bounds]
     orders = list(itertools.permutations(range(len(nest.loops))))
     count = math.prod(len(sides) for sides in choices) * len(orders)
     if count > _SCHEDULES_LIMIT:

@@ -22,7 +22,6 @@ from jouleloop.theory.convolution.blocking_search import (
     best_blocking,
     constraint_matrix,
     solve_blocking_lp,
-    useful_sides,
 )
 from jouleloop.theory.convolution.bounds import bound_value, single_processor_bounds
 from jouleloop.theory.convolution.execute_blocking import (
@@ -33,7 +32,7 @@ from jouleloop.theory.convolution.execute_blocking import (
 )
 from jouleloop.theory.convolution.layer import RESNET50_PRECISIONS, Precisions, standing_assumptions
 from jouleloop.theory.convolution.volumes import naive_volume
-from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
+from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer, useful_sides
 
 MIXED = Precisions(Fraction(1), Fraction(1, 2), Fraction(2))
 LAYERS = [
