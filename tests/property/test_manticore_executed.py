@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from scipy.signal import correlate2d
 
 from jouleloop.theory.layers import ConvLayer
-from jouleloop.theory.manticore.execute import random_volumes
+from jouleloop.theory.manticore.execute import direct_fc, random_volumes, reduction_tree, run_fc
 from jouleloop.theory.manticore.execute_conv import direct_conv, run_conv
-from jouleloop.theory.manticore.execute_fc import direct_fc, reduction_tree, run_fc
 from jouleloop.theory.manticore.formulas import (
     Traffic,
     compute_to_communication,
@@ -21,9 +20,8 @@ from jouleloop.theory.manticore.formulas import (
     tasks,
     traffic,
 )
-from jouleloop.theory.manticore.layer import Machine, conv_layer, fc_layer
+from jouleloop.theory.manticore.layer import Machine, conv_layer, fc_layer, minimum_local_words, prefetching_local_words
 from jouleloop.theory.manticore.machine import Counts, Options
-from jouleloop.theory.manticore.memory import minimum_local_words, prefetching_local_words
 
 MACHINES = st.builds(Machine, st.integers(1, 3), st.integers(1, 3), st.integers(1, 2), st.integers(1, 2))
 

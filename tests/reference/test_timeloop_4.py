@@ -113,6 +113,17 @@ def test_factors_that_do_not_divide_are_searched_as_by_the_real_mapper(version: 
     assert len(found) >= 100 // parts
 
 
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2))])
+def test_imperfect_factors_are_searched_as_by_the_real_mapper(part: int) -> None:
+    """The mapper takes fewer factors than the search; here its optima are as low."""
+    records = read_records(FOLDERS["timeloop-4"] / "ruby.jsonl.xz")[part::3]
+    found = [compare(*from_record(record)) for record in records]
+    assert [one.line() for one in found if one.verdict != "equal"] == []
+    mapped = [one.native.mapping for one in found if one.native.mapping is not None]
+    assert len(mapped) >= 15
+    assert sum(bool(mapping.imperfect) for mapping in mapped) >= 5
+
+
 #: So few choices that a search is short.
 LIMITS = {
     "DRAM": LevelConstraints(keep=frozenset({"Weights", "Inputs", "Outputs"})),

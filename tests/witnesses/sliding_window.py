@@ -3,9 +3,9 @@
 from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault
-from jouleloop.theory.convolution.fast_memory import FastMemory
 from jouleloop.theory.convolution.layer import FILTER, INPUT, OUTPUT
 from jouleloop.theory.convolution.sliding import SlidingPieces
+from jouleloop.theory.counting import FastMemory
 from jouleloop.theory.layers import ConvLayer
 
 

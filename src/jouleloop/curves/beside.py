@@ -12,9 +12,8 @@ from jouleloop.stats.exponent import ExponentFit, exponent_fit
 from jouleloop.stats.growth import GrowthTest, fit_growth
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.network_bound import least_dram_words, problem_lower_words
-from jouleloop.theory.dram import DramWords
 from jouleloop.theory.fully_connected.hardware import measured_against_bounds
-from jouleloop.theory.layers import ConvLayer
+from jouleloop.theory.layers import ConvLayer, DramWords
 from jouleloop.workload.kinds import kind_named
 from jouleloop.workload.layer import CONV, Layer
 from jouleloop.workload.problem import Problem

@@ -28,6 +28,24 @@ def index_factorizations(space: MapSpace) -> int:
     return math.prod(sum(1 for _ in _chains(space, d, bound)) for d, bound in enumerate(space.problem.bounds))
 
 
+def imperfect_chains(space: MapSpace, d: int, passes: int, place: int = 0) -> Iterator[Chain]:
+    """Yield the ends of all loops of a dimension from ``place`` on, where none need divide the ``passes`` left.
+
+    ``docs/search-residual.md``, "The mapspace", says which these are.
+    """
+    if place == len(space.slots):
+        if passes == 1:
+            yield ()
+        return
+    slot = space.slots[place]
+    fixed = slot.fixed[d]
+    stands = fixed == 1 or passes > 1
+    ends = range(slot.least[d], min(slot.most[d], passes) + 1) if fixed == FREE else (fixed,) * stands
+    for end in ends:
+        for more in imperfect_chains(space, d, -(-passes // end), place + 1):
+            yield (end, *more)
+
+
 def _chains(space: MapSpace, d: int, bound: int) -> Iterator[Chain]:
     slots = space.slots
     given = math.prod(slot.fixed[d] for slot in slots if slot.fixed[d] != FREE)

@@ -19,7 +19,7 @@ class Use(Enum):
     LAWS = "laws", "laws know no"
     PERFECT = "perfect", "no search is proven for"
     IMPERFECT = "imperfect", "no search of imperfect factors is proven for"
-    ROUNDED = "rounded", "no search of factors that are rounded up follows"
+    ROUNDED = "rounded", "no search of loops that end early as in Timeloop 4 follows"
     CERTIFICATE = "certificate", "certificates know no"
     IMPERFECT_CERTIFICATE = "certificate of imperfect", "certificates of imperfect factors know no"
 
@@ -129,7 +129,9 @@ FEATURES = {
     ),
     "cycles": Feature("objective but energy", "the objective energy", (Use.IMPERFECT_CERTIFICATE,), searched=True),
     "averaged_remainders": Feature(
-        "remainders as Timeloop counts since September 2023", _WITHOUT_MEANS, (*_EARLY, Use.EXACT, Use.LAWS)
+        "remainders as Timeloop counts since September 2023",
+        _WITHOUT_MEANS,
+        (Use.IMPERFECT_CERTIFICATE, Use.EXACT, Use.LAWS),
     ),
     "rounded": Feature(
         "factors that are rounded up", "factors that divide the layer", (Use.CERTIFICATE,), searched=True

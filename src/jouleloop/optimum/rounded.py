@@ -13,7 +13,7 @@ import numpy as np
 
 from jouleloop.mapping.mapping import Mapping, ended_early
 from jouleloop.mapspace.nest import mapping_of
-from jouleloop.mapspace.rounded import index_factorizations, rounded_chains
+from jouleloop.mapspace.rounded import Chain, index_factorizations, rounded_chains
 from jouleloop.mapspace.space import FactorSlot
 from jouleloop.mapspace.spatial import Arrangement, arrangements_of, parallelism
 from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Ints, NestArrays, Records, new_work
@@ -58,10 +58,10 @@ class RoundedKernel(Kernel):
         problem, rules = space.problem, rules_of(task.semantics)
         check_search(Use.ROUNDED, space, costs, rules, task.objective)
         bypass_passed(space)
-        self.factorizations = index_factorizations(space)
+        self.factorizations, chains = self.all_ends()
         self.size = self.factorizations * space.permutations * space.spatial_splits * len(space.keeps)
         self.target = encode(problem, space.arch, costs, rules, space.reuse)
-        self.chains = [np.array(found, np.int64) for found in rounded_chains(space)]
+        self.chains = [np.array(found, np.int64) for found in chains]
         check_dimensions(problem, np.flatnonzero([chain.max(initial=1) > 1 for chain in self.chains]))
         self.levels = len(space.temporal)
         # Where each level's unrolled and temporal loops stand in a chain.
@@ -78,7 +78,13 @@ class RoundedKernel(Kernel):
         self.parts: list[tuple[float, tuple[int, ...], int]] = []
         self.best = (math.inf, 0)
         self.found: Mapping | None = None
+        #: Ends and choice of what is kept of the best mapping.
+        self.at: tuple[tuple[int, ...], int] | None = None
         self.queue = Queue(np.zeros(1), _TIE, self._follow, counters)
+
+    def all_ends(self) -> tuple[int, Sequence[Sequence[Chain]]]:
+        """Return how many factorizations there are as Timeloop counts, and by dimension the ends of its loops."""
+        return index_factorizations(self.space), rounded_chains(self.space)
 
     def subproblems(self) -> str:
         """Leave the parts to the pass, which pauses: there may be a million."""
@@ -143,25 +149,28 @@ class RoundedKernel(Kernel):
 
     def _parts(self) -> Iterator[tuple[float, tuple[int, ...], int] | None]:
         """Yield the value that no order is below, the chains and what is kept; None where that is no mapping."""
-        fanout = self.space.arch.fanout[::-1]
         for chosen in itertools.product(*(range(len(found)) for found in self.chains)):
-            ends = self._ends(chosen)
-            arrangements = self._arrangements(ends)
-            factors = tuple(tuple(ends[at].tolist()) if at >= 0 else () for at in self.inside)
-            enough = parallelism(factors, fanout) >= self.space.min_parallelism
-            for place, keep in enumerate(self.space.keeps):
-                self.counters[0]["nodes"] += 1
-                self.counters[0]["ticks"] += _BOUND_TICKS
-                if not enough or not all(arrangements) or not self._fits(ends, keep):
-                    self.counters[0]["cut_capacity"] += 1
-                    yield None
-                    continue
-                first = [found[0] for found in arrangements]
-                yield (
-                    self._limited(*self.order_bound(ends[self.time], first, keep, self._uneven(ends))),
-                    chosen,
-                    place,
-                )
+            yield from self._kept(chosen, range(len(self.space.keeps)))
+
+    def _kept(
+        self, chosen: tuple[int, ...], places: Iterable[int]
+    ) -> Iterator[tuple[float, tuple[int, ...], int] | None]:
+        """Yield the same for one choice of chains, by what is kept."""
+        ends = self._ends(chosen)
+        arrangements = self._arrangements(ends)
+        factors = tuple(tuple(ends[at].tolist()) if at >= 0 else () for at in self.inside)
+        enough = parallelism(factors, self.space.arch.fanout[::-1]) >= self.space.min_parallelism
+        for place in places:
+            keep = self.space.keeps[place]
+            self.counters[0]["nodes"] += 1
+            self.counters[0]["ticks"] += _BOUND_TICKS
+            if not enough or not all(arrangements) or not self._fits(ends, keep):
+                self.counters[0]["cut_capacity"] += 1
+                yield None
+                continue
+            first = [found[0] for found in arrangements]
+            bound = self.order_bound(ends[self.time], first, keep, self._uneven(ends))
+            yield self._limited(*bound), chosen, place
 
     def _ends(self, chosen: Sequence[int]) -> Ints:
         """Return the ends of all loops, shape (slots, dimensions)."""
@@ -204,7 +213,7 @@ class RoundedKernel(Kernel):
                 self.counters[0]["ticks"] += _EVALUATION_TICKS
                 if value[0] < self.best[0] * (1 - _TIE) or (value[0] <= self.best[0] and value < self.best):
                     self.best = value
-                    self.found = self._mapping(temporal, spatial, keep)
+                    self.found, self.at = self._mapping(temporal, spatial, keep), (tuple(chosen), place)
                 yield
 
     def _value(self, nest: NestArrays) -> tuple[float, int]:

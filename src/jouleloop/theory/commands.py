@@ -1,16 +1,74 @@
 """``jouleloop bounds …`` and ``jouleloop dataflow …``: the two groups to which every paper adds its commands."""
 
 import importlib
+import inspect
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, get_origin
 
 import typer
 
-from jouleloop.theory.papers import PAPERS
+from jouleloop.files import read_yaml
+from jouleloop.terminal.splice import spliced
 
+PAPERS = ("convolution", "fully_connected", "gemmini", "loop_nest", "manticore")
+"""Folders of this room, each with ``commands.py``; a new paper also has rows in ``exhibits.csv``."""
 _BOUNDS = "Lower and upper bounds of the papers, as numbers with their assumptions."
 _DATAFLOW = "Run a dataflow of the papers step by step, count every word moved, and draw it."
 
 BOUNDS = typer.Typer(help=_BOUNDS, no_args_is_help=True)
 DATAFLOW = typer.Typer(help=_DATAFLOW, no_args_is_help=True)
+
+
+Command = Callable[..., None]
+
+
+def command(group: typer.Typer, name: str, **records: type) -> Callable[[Command], Command]:
+    """Add a command to a group, with what ``options.yaml`` beside its module says of its parameters.
+
+    ``records`` are data classes by parameter of the command: their fields are options in the place of the parameter,
+    whose value is the record, or what its ``made()`` returns where it has one.
+    """
+
+    def decorate(function: Command) -> Command:
+        readers = {parameter: _reader(record) for parameter, record in records.items()}
+        function.__annotations__ |= _described(function)
+        group.command(name)(spliced(**readers)(function) if readers else function)
+        return function
+
+    return decorate
+
+
+def _reader(record: Any) -> Callable[..., object]:
+    def read(**given: object) -> object:
+        made = record(**given)
+        return made.made() if hasattr(made, "made") else made
+
+    described = _described(record)
+    parameters = inspect.signature(record).parameters.values()
+    read.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [parameter.replace(annotation=described.get(parameter.name, parameter.annotation)) for parameter in parameters]
+    )
+    return read
+
+
+def _described(function: Callable[..., object]) -> dict[str, Any]:
+    """Return the types of the parameters of a function or record that ``options.yaml`` describes, with that."""
+    texts = _texts(Path(inspect.getfile(function)).with_name("options.yaml"))
+    texts = texts | texts.get(function.__name__, {})
+    found = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in texts and get_origin(parameter.annotation) is not Annotated:
+            text = dict(texts[name])
+            kind = typer.Argument if text.pop("argument", False) else typer.Option
+            found[name] = Annotated[parameter.annotation, kind(*text.pop("flags", ()), **text)]
+    return found
+
+
+@cache
+def _texts(path: Path) -> dict[str, Any]:
+    return dict(read_yaml(path))
 
 
 @BOUNDS.callback()

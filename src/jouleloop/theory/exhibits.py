@@ -1,5 +1,6 @@
 """An exhibit: a table or figure of a paper as a file, the function that makes it and the files that it is made from."""
 
+import csv
 import hashlib
 import importlib
 from collections.abc import Callable
@@ -10,7 +11,6 @@ from typing import Any
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import is_file, read_bytes, read_text, write_json, write_text
 from jouleloop.layouts import Layout, declared
-from jouleloop.theory.papers import PAPERS
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Exhibit:
     """Its path there, such as ``conv/memory.csv``; the ending says what the function returns: a data frame, or its text
     (``.csv``), a figure (``.svg``) or plain data (``.json``)."""
     made_by: str
-    """Module of the paper's folder and function, such as ``tables.memory_table``; read only when it is made, so that
+    """Module and function, such as ``convolution.tables.memory_table``; read only when it is made, so that
     the registry is light."""
     needs: tuple[str, ...] = ()
     """Files that the function takes as paths, in this order."""
@@ -75,10 +75,9 @@ def _check(path: Path) -> None:
 
 
 def exhibits() -> dict[str, Exhibit]:
-    """Return the exhibits of all papers by file."""
-    found = [
-        exhibit
-        for paper in PAPERS
-        for exhibit in importlib.import_module(f"jouleloop.theory.{paper}.exhibits").EXHIBITS
-    ]
-    return {exhibit.file: exhibit for exhibit in found}
+    """Return the exhibits of all papers by file, as ``exhibits.csv`` declares them."""
+    rows = csv.DictReader(read_text(Path(__file__).with_name("exhibits.csv")).splitlines())
+    return {
+        row["file"]: Exhibit(row["file"], row["made_by"], tuple(row["needs"].split()), int(row["digits"] or 0) or None)
+        for row in rows
+    }

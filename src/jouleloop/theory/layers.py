@@ -1,15 +1,21 @@
-"""What several papers share: the shape of a convolution, the layers of ResNet-50, the energy of an operation."""
+"""What several papers share: the shape of a convolution, ResNet-50, the energy of an operation, words from DRAM."""
 
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault, raise_all
+from jouleloop.files import is_whole
 
 LARGEST_SIZE = 10**12
 """Largest loop bound or stride, so that every product of them fits a float."""
 
 MAC_ENERGY_PJ = {8: Fraction(56, 100), 16: Fraction(220, 100)}
 """C_b in pJ for one multiply-accumulate on b bits; 002 section 2, below eq. (3): Simba (8) and Eyeriss (16)."""
+
+
+def useful_sides(length: int) -> tuple[int, ...]:
+    """Return the least side for every possible number of tiles of ``length``: any other side is never better."""
+    return tuple(sorted({-(-length // tiles) for tiles in {-(-length // side) for side in range(1, length + 1)}}))
 
 
 @dataclass(frozen=True)
@@ -126,3 +132,29 @@ RESNET50_LAYERS = {
     "conv4_x": ConvLayer(1000, 256, 256, 14, 14, 3, 3),
     "conv5_x": ConvLayer(1000, 512, 512, 7, 7, 3, 3),
 }
+
+
+@dataclass(frozen=True)
+class DramWords:
+    """Words moved between DRAM and the chip, by data space."""
+
+    weights_read: int
+    inputs_read: int
+    """Words read; biases count as weights."""
+    outputs_read: int
+    outputs_written: int
+    """Words of (partial) outputs read and written."""
+
+    def __post_init__(self) -> None:
+        raise_all(
+            [
+                Fault("not a number of words", field=name, value=value, allowed="a whole number >= 0")
+                for name, value in vars(self).items()
+                if not is_whole(value) or value < 0
+            ]
+        )
+
+    @property
+    def total(self) -> int:
+        """All words moved; times the bits of a word this is the data energy (002 eq. (5) for a single image)."""
+        return self.weights_read + self.inputs_read + self.outputs_read + self.outputs_written

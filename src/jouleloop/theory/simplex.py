@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from jouleloop.errors import AssumptionError, Fault, InputError
 
@@ -266,3 +266,10 @@ def verify(
     )
     if not all(checks):
         raise AssertionError("the simplex method returned a solution that is not optimal")
+
+
+def linprog(cost: Any, **constraints: Any) -> Any:
+    """Return what `scipy.optimize.linprog` answers."""
+    from scipy.optimize import linprog as solve  # noqa: PLC0415
+
+    return solve(cost, **constraints)

@@ -7,9 +7,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from jouleloop.errors import InputError
+from jouleloop.theory.commands import PAPERS
 from jouleloop.theory.drawing import write_figure
 from jouleloop.theory.exhibits import Exhibit, exhibits
-from jouleloop.theory.papers import PAPERS
 from paths import ROOT
 
 THEORY = ROOT / "src" / "jouleloop" / "theory"

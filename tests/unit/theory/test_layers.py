@@ -4,9 +4,8 @@ import pytest
 
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.convolution.energy import write_once_outputs
-from jouleloop.theory.dram import DramWords
 from jouleloop.theory.gemmini.optimum import optimal_tile
-from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
+from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer, DramWords
 from jouleloop.theory.manticore.formulas import traffic
 from jouleloop.theory.manticore.layer import conv_layer, describe, fc_layer, is_convolution
 

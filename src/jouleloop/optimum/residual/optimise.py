@@ -19,6 +19,7 @@ from jouleloop.optimum.candidates import MOST_UNROLLINGS
 from jouleloop.optimum.driver import SEARCH, Kernel, Task, search
 from jouleloop.optimum.limit import Watch
 from jouleloop.optimum.queue import Queue
+from jouleloop.optimum.residual.averaged import AveragedKernel
 from jouleloop.optimum.residual.bound import bound_part, bound_parts
 from jouleloop.optimum.residual.counts import MOST_DIMS
 from jouleloop.optimum.residual.descend import descend
@@ -278,7 +279,7 @@ def search_residuals(
         Where the objective is another, or the bounds do not hold, see `ImperfectKernel`.
     """
     task = Task(space, costs, objective, semantics, budget, watch or Watch(), most_cycles)
-    return search(ImperfectKernel, task)
+    return search(AveragedKernel if rules_of(semantics).averages_remainders else ImperfectKernel, task)
 
 
 def _products(options: list[tuple[int, ...]], most_units: int) -> Iterator[tuple[int, ...]]:

@@ -170,6 +170,7 @@ def cut_short(mapping: Mapping, space: MapSpace) -> Mapping:
                 tuple(loop for loop in temporal if loop[1] > 1),
                 tuple(loop for loop in spatial if loop[1] > 1),
                 level.keep,
+                level.reuse,
             ),
         )
     product = dict.fromkeys(problem.shape.dimensions, 1)

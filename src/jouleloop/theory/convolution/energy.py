@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
 from jouleloop.theory.bound import Assumption, Bound
-from jouleloop.theory.dram import DramWords
-from jouleloop.theory.layers import MAC_ENERGY_PJ, ConvLayer
+from jouleloop.theory.layers import MAC_ENERGY_PJ, ConvLayer, DramWords
 
 _MODEL_NAMES = {
     "in_channels": "channels",

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.theory.convolution.blocking import Blocking, check_blocking
-from jouleloop.theory.convolution.fast_memory import FastMemory
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions, input_elements, memory_words
-from jouleloop.theory.counting import random_operands
+from jouleloop.theory.counting import FastMemory, random_operands
 from jouleloop.theory.layers import ConvLayer
 
 Index = tuple[int, ...]

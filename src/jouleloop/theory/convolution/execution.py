@@ -6,8 +6,7 @@ import numpy as np
 
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.blocking import BlockedVolume, best_order
-from jouleloop.theory.convolution.blocking_lp import solve_blocking_lp
-from jouleloop.theory.convolution.blocking_search import best_blocking
+from jouleloop.theory.convolution.blocking_search import best_blocking, solve_blocking_lp
 from jouleloop.theory.convolution.bounds import find_bound, single_processor_bounds
 from jouleloop.theory.convolution.execute_blocking import (
     ConvExecution,

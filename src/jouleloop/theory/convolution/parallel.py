@@ -4,14 +4,13 @@ The linear program printed in 001 §4.2 has only lower bounds on what it maximis
 one processor (docs/errata.md). Here the grid is chosen by its purpose: the fewest words received by the busiest one.
 """
 
-import itertools
 import math
-import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from jouleloop.theory.bound import Bound
+from jouleloop.theory.convolution import volumes
 from jouleloop.theory.convolution.layer import (
     Precisions,
     array_elements,
@@ -21,14 +20,7 @@ from jouleloop.theory.convolution.layer import (
     processor_count,
     window_cells,
 )
-from jouleloop.theory.convolution.volumes import (
-    Memory,
-    doubled,
-    fft_products,
-    lowered,
-    matrix_product_layer,
-    winograd_products,
-)
+from jouleloop.theory.counting import divisors, grids_of
 from jouleloop.theory.layers import ConvLayer
 
 DIMENSIONS = ("batch", "in_channels", "out_channels", "out_width", "out_height", "filter_width", "filter_height")
@@ -87,7 +79,7 @@ def best_grid(
     layer: ConvLayer,
     precisions: Precisions,
     processors: int,
-    memory: Memory | None = None,
+    memory: volumes.Memory | None = None,
     *,
     copies: int = 1,
     extra_words: Callable[[tuple[int, ...]], Fraction] | None = None,
@@ -104,7 +96,7 @@ def best_grid(
     lengths = [*(getattr(layer, name) for name in DIMENSIONS), copies]
     best: GridVolume | None = None
     for count in _counts(processor_count(processors), lengths):
-        for grid in _grids(count, lengths):
+        for grid in grids_of(count, lengths):
             volume = grid_volume(layer, precisions, processors, grid, copies=copies)
             if limit is not None and volume.held_words > limit:
                 continue
@@ -117,7 +109,7 @@ def best_grid(
 
 
 def parallel_volume(
-    algorithm: str, layer: ConvLayer, precisions: Precisions, processors: int, memory: Memory | None = None
+    algorithm: str, layer: ConvLayer, precisions: Precisions, processors: int, memory: volumes.Memory | None = None
 ) -> GridVolume | None:
     """Return the words the busiest processor receives for one of `PARALLEL_ALGORITHMS`; None where no block fits.
 
@@ -130,13 +122,13 @@ def parallel_volume(
     if algorithm == "blocking":
         return best_grid(layer, precisions, processors, memory)
     if algorithm == "im2col":
-        return best_grid(matrix_product_layer(*lowered(layer)), precisions, processors, memory)
+        return best_grid(volumes.matrix_product_layer(*volumes.lowered(layer)), precisions, processors, memory)
     prices, exchanges = precisions, Fraction(0)
     if algorithm == "winograd":
-        copies, product = winograd_products(layer)
+        copies, product = volumes.winograd_products(layer)
     else:
-        points, copies, product = fft_products(layer)
-        prices = doubled(precisions)
+        points, copies, product = volumes.fft_products(layer)
+        prices = volumes.doubled(precisions)
         exchanges = _fft_exchange_words(product, prices, copies, points, processors)
     everything = sum(array_words(product, prices).values(), Fraction()) * copies
 
@@ -148,7 +140,7 @@ def parallel_volume(
 
 
 def parallel_volume_bounds(
-    layer: ConvLayer, precisions: Precisions, processors: int, memory: Memory
+    layer: ConvLayer, precisions: Precisions, processors: int, memory: volumes.Memory
 ) -> tuple[Bound, ...]:
     """Return what every parallel algorithm attains as records; no value where no block fits in a processor's memory."""
     result = []
@@ -187,8 +179,8 @@ def _counts(processors: int, lengths: Sequence[int]) -> list[int]:
 
 
 def _number_of_grids(count: int, lengths: Sequence[int]) -> int:
-    """Count `_grids` without listing them: ways to write ``count`` as a product of one divisor a length."""
-    whole = _divisors(count)
+    """Count `grids_of` without listing them: ways to write ``count`` as a product of one divisor a length."""
+    whole = divisors(count)
     ways = {count: 1}
     for length in lengths[1:]:
         after: dict[int, int] = {}
@@ -200,30 +192,3 @@ def _number_of_grids(count: int, lengths: Sequence[int]) -> int:
                     after[rest // divisor] = after.get(rest // divisor, 0) + number
         ways = after
     return sum(number for rest, number in ways.items() if rest <= lengths[0])
-
-
-def _grids(count: int, lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield every way to write ``count`` as a product of one factor for each length, none larger than its length."""
-    whole = _divisors(count)
-    # What the first so many lengths can take at most: a larger rest leads nowhere.
-    most = list(itertools.accumulate(lengths, operator.mul))
-
-    def choose(position: int, rest: int) -> Iterator[tuple[int, ...]]:
-        if position == 0:
-            if rest <= lengths[0]:
-                yield (rest,)
-            return
-        for divisor in whole:
-            if divisor > lengths[position]:
-                break
-            if rest % divisor == 0 and rest // divisor <= most[position - 1]:
-                for before in choose(position - 1, rest // divisor):
-                    yield (*before, divisor)
-
-    yield from choose(len(lengths) - 1, count)
-
-
-def _divisors(number: int) -> list[int]:
-    """Return the divisors of a positive number in ascending order."""
-    small = [k for k in range(1, math.isqrt(number) + 1) if number % k == 0]
-    return sorted({*small, *(number // k for k in small)})

@@ -18,8 +18,7 @@ from fractions import Fraction
 from jouleloop.errors import AssumptionError, Fault
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.blocking import best_order
-from jouleloop.theory.convolution.blocking_lp import solve_blocking_lp
-from jouleloop.theory.convolution.blocking_search import best_blocking
+from jouleloop.theory.convolution.blocking_search import best_blocking, solve_blocking_lp
 from jouleloop.theory.convolution.layer import Precisions, array_elements, input_elements, memory_words
 from jouleloop.theory.layers import ConvLayer
 

@@ -7,6 +7,7 @@ from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.fully_connected.exact import ExactMinimum
 from jouleloop.theory.fully_connected.formulas import (
     FcLayer,
+    best_partitioned,
     bounded_inputs_accesses_formula,
     bounded_outputs_accesses_formula,
     computation_energy_pj,
@@ -17,8 +18,9 @@ from jouleloop.theory.fully_connected.formulas import (
     lower_bound_accesses_weak,
     lower_bound_reads,
     pair_count_accesses,
+    partitioned_accesses,
+    solve_partitioned,
 )
-from jouleloop.theory.fully_connected.partitioned import best_partitioned, partitioned_accesses, solve_partitioned
 from jouleloop.theory.fully_connected.upper import (
     Dataflow,
     best_fixed,

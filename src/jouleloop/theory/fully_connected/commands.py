@@ -1,6 +1,7 @@
 """``jouleloop bounds fc``, ``bounds fc-table`` and ``dataflow fc``: a fully-connected layer in paper 002's model."""
 
 import lzma
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_text
 from jouleloop.terminal.console import print_json, stdout
 from jouleloop.terminal.splice import AsJson
-from jouleloop.theory.commands import BOUNDS, DATAFLOW
+from jouleloop.theory.commands import BOUNDS, DATAFLOW, command
 from jouleloop.theory.fully_connected.algorithms import schedule_of_dataflow
 from jouleloop.theory.fully_connected.bounds import all_bounds, exact_bounds
 from jouleloop.theory.fully_connected.check_traces import TraceError, check_file
@@ -25,43 +26,80 @@ from jouleloop.theory.fully_connected.divisible import (
 from jouleloop.theory.fully_connected.exact import LARGEST_SIDE, MOST_STATES, exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.optima import divisible_grid, grid, judge, table_row, to_csv
-from jouleloop.theory.fully_connected.schedule import run
-from jouleloop.theory.fully_connected.text import draw_text
+from jouleloop.theory.fully_connected.schedule import draw_text, run
 from jouleloop.theory.fully_connected.upper import Dataflow, Kind, balanced_dataflow, best_upper
 from jouleloop.theory.printing import print_bounds
 
 
-@BOUNDS.command("fc")
+@dataclass(frozen=True)
+class RunLayer:
+    """A layer whose words have any width."""
+
+    inputs: int
+    outputs: int
+    buffer: int
+
+    def made(self) -> FcLayer:
+        """Return the layer that the options describe."""
+        return FcLayer(*vars(self).values())
+
+
+@dataclass(frozen=True)
+class LayerOptions(RunLayer):
+    """A layer with the width of its words."""
+
+    bits: int = 8
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Numbers of reads for eq. (5)."""
+
+    output_reads: int | None = None
+    input_reads: int | None = None
+
+    def made(self) -> tuple[int, int] | None:
+        """Return μ and ν where they are given."""
+        if self.output_reads is None and self.input_reads is None:
+            return None
+        if self.output_reads is None or self.input_reads is None:
+            raise InputError(Fault("μ and ν go together", field="--output-reads, --input-reads"))
+        return self.output_reads, self.input_reads
+
+
+@dataclass(frozen=True)
+class ExactOptions:
+    """Whether the least cost is searched for, and how far."""
+
+    exact: bool = False
+    schedule: bool = False
+    states: int = MOST_STATES
+
+    def made(self) -> "ExactOptions":
+        """Return them, where they go together."""
+        if self.schedule and not self.exact:
+            raise InputError(Fault("a schedule needs --exact", field="--schedule"))
+        if self.states < 1:
+            raise InputError(Fault("not a positive number of states", field="--states", value=self.states))
+        return self
+
+
+@command(BOUNDS, "fc", layer=LayerOptions, reads=ReadOptions, exact=ExactOptions)
 def print_fc_bounds(
-    inputs: Annotated[int, typer.Option("--inputs", "-n", help="n, the number of inputs.")],
-    outputs: Annotated[int, typer.Option("--outputs", "-m", help="m, the number of outputs.")],
-    buffer: Annotated[int, typer.Option("--buffer", "-B", help="β, words of Buffer for inputs and outputs.")],
-    bits: Annotated[int, typer.Option("--bits", "-b", help="b, bits of a word.")] = 8,
-    partition: Annotated[int, typer.Option("--partition", "-d", help="d, words of Buffer for inputs.")] = 1,
-    bound: Annotated[int, typer.Option("--bound", "-c", help="c of Algorithm 2, the most inputs in Buffer.")] = 1,
-    output_reads: Annotated[int | None, typer.Option("--output-reads", help="μ for eq. (5), in reads.")] = None,
-    input_reads: Annotated[int | None, typer.Option("--input-reads", help="ν for eq. (5), in reads.")] = None,
-    mac_energy: Annotated[float | None, typer.Option("--mac-energy", help="C_b of eq. (3), in pJ.")] = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Solve for the least 2μ + ν (small layers).")] = False,
-    schedule: Annotated[bool, typer.Option("--schedule", help="With --exact, also give the schedule found.")] = False,
-    states: Annotated[
-        int, typer.Option("--states", help="With --exact, how many states a search may keep.")
-    ] = MOST_STATES,
+    layer: FcLayer,
+    *,
+    partition: int = 1,
+    bound: int = 1,
+    reads: tuple[int, int] | None,
+    mac_energy: float | None = None,
+    exact: ExactOptions,
     as_json: AsJson = False,
 ) -> None:
     """Bounds on the energy of a fully-connected layer (paper 002)."""
-    layer = FcLayer(inputs, outputs, buffer, bits)
-    if (output_reads is None) != (input_reads is None):
-        raise InputError(Fault("μ and ν go together", field="--output-reads, --input-reads"))
-    if schedule and not exact:
-        raise InputError(Fault("a schedule needs --exact", field="--schedule"))
-    if states < 1:
-        raise InputError(Fault("not a positive number of states", field="--states", value=states))
-    reads = None if output_reads is None or input_reads is None else (output_reads, input_reads)
     rows = all_bounds(layer, partition=partition, inputs_bound=bound, reads=reads, mac_energy_pj=mac_energy)
     found = None
-    if exact:
-        found = exact_minimum(layer, most_states=states)
+    if exact.exact:
+        found = exact_minimum(layer, most_states=exact.states)
         rows += exact_bounds(found)
     if as_json:
         records: list[dict[str, Any]] = [row.as_json() for row in rows]
@@ -69,17 +107,16 @@ def print_fc_bounds(
             of_exact = [record for record in records if record["name"].startswith("exact_")]
             for record in of_exact:
                 record |= {"decided": found.decided, "method": found.method}
-                if schedule and not record["name"].startswith("exact_lower"):
+                if exact.schedule and not record["name"].startswith("exact_lower"):
                     record["schedule"] = [str(read) for read in found.schedule().reads]
         print_json(records)
         return
-    print_bounds(
-        rows, as_json=False, title=f"Fully-connected layer n = {inputs}, m = {outputs}, β = {buffer}, b = {bits}"
-    )
+    sizes = f"n = {layer.inputs}, m = {layer.outputs}, β = {layer.buffer_words}, b = {layer.word_bits}"
+    print_bounds(rows, as_json=False, title=f"Fully-connected layer {sizes}")
     if found is not None:
         verdict = f"decided by {found.method}" if found.decided else "undecided"
         stdout.print(f"exact: {verdict}, 2μ + ν in {found.lower} … {found.upper}")
-    if found is not None and schedule:
+    if found is not None and exact.schedule:
         stdout.print(draw_text(run(found.schedule())), highlight=False, markup=False)
 
 
@@ -87,17 +124,9 @@ _SHORT = {"most_states": 20_000, "largest_table_bits": 18}
 """Limits for layers too large to be searched in full: what the bounds do not close stays undecided."""
 
 
-@BOUNDS.command("fc-table")
+@command(BOUNDS, "fc-table")
 def print_fc_table_bounds(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Write the table here, as CSV.")],
-    largest: Annotated[int, typer.Option("--largest", help="All n, m up to this and all β up to n + m.")] = 8,
-    divisible: Annotated[
-        tuple[int, int] | None,
-        typer.Option(
-            help="Most inputs and most outputs, such as 20 16: instead, all layers up to these with (β − 1) dividing m."
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    output: Path, largest: int = 8, divisible: tuple[int, int] | None = None, as_json: AsJson = False
 ) -> None:
     """Solve every layer with n, m up to a size exactly and judge paper 002's bounds by it."""
     if not 1 <= largest <= 12:
@@ -120,16 +149,14 @@ def print_fc_table_bounds(
             stdout.print("  " + " ".join(str(layer).replace(" ", "") for layer in value), highlight=False)
 
 
-@BOUNDS.command("fc-divisible")
+@command(BOUNDS, "fc-divisible")
 def prove_divisible(
-    traces: Annotated[Path, typer.Argument(help="The file of traces, LZMA.")],
-    outputs: Annotated[int, typer.Option("--outputs", "-m", help="All m up to this.")] = PROVEN_OUTPUTS,
+    traces: Path,
+    outputs: int = PROVEN_OUTPUTS,
     few: Annotated[
         int, typer.Option("--few-groups", help=f"And larger m up to this where m/(β − 1) <= {FEW_GROUPS}.")
     ] = PROVEN_OUTPUTS_IN_FEW_GROUPS,
-    check: Annotated[
-        bool, typer.Option("--check", help="Check the file with the separate checker instead of writing it.")
-    ] = False,
+    check: bool = False,
 ) -> None:
     """Prove that eq. (28) of paper 002 is optimal for every n and (β − 1) | m, with a trace for each case left."""
     if not 1 <= outputs <= LARGEST_SIDE:
@@ -170,49 +197,33 @@ _COUNTED = (
 )
 
 
-@DATAFLOW.command("fc")
+@command(DATAFLOW, "fc", layer=RunLayer)
 def print_fc_run(
-    inputs: Annotated[int, typer.Option("--inputs", "-n", help="n, the number of inputs.")],
-    outputs: Annotated[int, typer.Option("--outputs", "-m", help="m, the number of outputs.")],
-    buffer: Annotated[int, typer.Option("--buffer", "-B", help="β, words of Buffer for inputs and outputs.")],
-    algorithm: Annotated[
-        Algorithm,
-        typer.Option(
-            "--algorithm",
-            "-a",
-            help="fixed: 002 Algorithm 1; bounded: Algorithm 2; balanced: nearly equal groups; best: cheapest known; "
-            "exact: a proven or best schedule found by search (small layers).",
-        ),
-    ] = Algorithm.FIXED,
-    kept: Annotated[
-        int | None, typer.Option("--keep", "-d", help="d of Algorithm 1 or c of Algorithm 2, in words (default 1).")
-    ] = None,
-    reversed_roles: Annotated[
-        bool, typer.Option("--reverse", help="Exchange the roles of inputs and outputs.")
-    ] = False,
-    picture: Annotated[Path | None, typer.Option("--picture", help="Write a picture (.svg or .png) here.")] = None,
-    draw: Annotated[bool, typer.Option("--draw/--no-draw", help="Print every step and the drawing.")] = True,
+    layer: FcLayer,
+    algorithm: Algorithm = Algorithm.FIXED,
+    kept: int | None = None,
+    reversed_roles: bool = False,
+    picture: Path | None = None,
+    draw: bool = True,
     as_json: AsJson = False,
 ) -> None:
     """Run a dataflow of a fully-connected layer (paper 002), check conditions 1–4 at every step and draw it."""
-    layer = FcLayer(inputs, outputs, buffer)
     if layer.pairs > MOST_PAIRS:
         raise InputError(Fault("too many pairs to run step by step", value=layer.pairs, allowed=f"<= {MOST_PAIRS}"))
     if algorithm in (Algorithm.BEST, Algorithm.EXACT, Algorithm.BALANCED) and kept is not None:
         raise InputError(Fault(f"--keep has no meaning for {algorithm}", field="--keep", value=kept))
     if algorithm in (Algorithm.BEST, Algorithm.EXACT) and reversed_roles:
         raise InputError(Fault(f"--reverse has no meaning for {algorithm}: both roles are tried", field="--reverse"))
+    sizes = layer.inputs, layer.outputs, layer.buffer_words
     if algorithm is Algorithm.EXACT:
         plan = exact_minimum(layer).schedule()
     elif algorithm is Algorithm.BEST:
-        plan = schedule_of_dataflow(best_upper(layer), inputs, outputs, buffer)
+        plan = schedule_of_dataflow(best_upper(layer), *sizes)
     elif algorithm is Algorithm.BALANCED:
-        flow: Dataflow = balanced_dataflow(layer, reversed_roles=reversed_roles)
-        plan = schedule_of_dataflow(flow, inputs, outputs, buffer)
+        plan = schedule_of_dataflow(balanced_dataflow(layer, reversed_roles=reversed_roles), *sizes)
     else:
         kind: Kind = "fixed" if algorithm is Algorithm.FIXED else "bounded"
-        asked = Dataflow(kind, 1 if kept is None else kept, reversed_roles, 0, 0)
-        plan = schedule_of_dataflow(asked, inputs, outputs, buffer)
+        plan = schedule_of_dataflow(Dataflow(kind, 1 if kept is None else kept, reversed_roles, 0, 0), *sizes)
     result = run(plan)
     if picture is not None:
         # matplotlib is slow to import
@@ -221,7 +232,7 @@ def print_fc_run(
 
         write_figure(draw_run(result), picture)
     if as_json:
-        record = {"title": plan.title, "inputs": inputs, "outputs": outputs, "buffer_words": buffer}
+        record = {"title": plan.title} | dict(zip(("inputs", "outputs", "buffer_words"), sizes, strict=True))
         record |= {name: getattr(result, name) for name in _COUNTED}
         print_json({**record, "conditions_hold": True, "schedule": [str(read) for read in plan.reads]})
         return

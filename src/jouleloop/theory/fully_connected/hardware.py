@@ -6,16 +6,16 @@ from fractions import Fraction
 
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import is_whole
-from jouleloop.theory.dram import DramWords
 from jouleloop.theory.fully_connected.bounds import general_assumptions
 from jouleloop.theory.fully_connected.formulas import (
     FcLayer,
+    best_partitioned,
     fixed_inputs_accesses_formula,
     lower_bound_accesses_weak,
     pair_count_accesses,
 )
-from jouleloop.theory.fully_connected.partitioned import best_partitioned
 from jouleloop.theory.fully_connected.upper import best_upper
+from jouleloop.theory.layers import DramWords
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,17 @@
-"""The table that judges paper 002's bounds: for every small layer the exact optimum, replayed, beside each bound."""
+"""Tables that judge paper 002's bounds: exact optima of small layers, replayed, and every bound of the swept sizes."""
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from jouleloop.files import read_text
+from jouleloop.theory.fully_connected.bounds import all_bounds
 from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_accesses, lower_bound_accesses_weak
 from jouleloop.theory.fully_connected.schedule import run
@@ -168,3 +171,32 @@ def judge(rows: Iterable[TableRow]) -> dict[str, int | list[tuple[int, int, int]
 def verdict_of(path: Path) -> dict[str, int | list[tuple[int, int, int]]]:
     """Return what the table of optima at ``path`` says about the paper's bounds, as plain data."""
     return judge(from_csv(read_text(path)))
+
+
+SWEPT_LAYERS = ((1024, 1024), (128, 1024), (4096, 1024), (1024, 128), (1024, 4096))
+SWEPT_BUFFERS_WORDS = (17, 129, 1025)
+
+
+def bounds_table(
+    layers: Iterable[tuple[int, int]] = SWEPT_LAYERS, buffers: Sequence[int] = SWEPT_BUFFERS_WORDS, word_bits: int = 8
+) -> pd.DataFrame:
+    """Return every bound of `all_bounds` for layers (n, m) and buffers β: one row a bound."""
+    records = [
+        {
+            "inputs": n,
+            "outputs": m,
+            "buffer_words": beta,
+            "word_bits": word_bits,
+            "name": bound.name,
+            "source": bound.source,
+            "value": None if bound.value is None else float(bound.value),
+            "unit": bound.unit,
+            "assumptions_hold": bound.assumptions_hold,
+            "assumptions_failed": "; ".join(a.text for a in bound.assumptions if not a.holds),
+            "note": bound.note,
+        }
+        for n, m in layers
+        for beta in buffers
+        for bound in all_bounds(FcLayer(n, m, beta, word_bits))
+    ]
+    return pd.DataFrame.from_records(records)

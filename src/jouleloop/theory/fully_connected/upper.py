@@ -47,24 +47,19 @@ class Dataflow:
 def fixed_dataflow(layer: FcLayer, kept: int, *, reversed_roles: bool = False) -> Dataflow:
     """Return Algorithm 1 that keeps ``kept`` of the streamed side, with ceilings where groups do not divide."""
     layer.check_partition(kept)
-    streamed, grouped = _roles(layer, reversed_roles)
-    return _dataflow("fixed", kept, reversed_roles, grouped, fixed_reads(streamed, grouped, layer.buffer_words, kept))
+    return _dataflow(layer, "fixed", kept, reversed_roles)
 
 
 def bounded_dataflow(layer: FcLayer, bound: int, *, reversed_roles: bool = False) -> Dataflow:
     """Return Algorithm 2 that keeps at most ``bound`` of the streamed side, with ceilings."""
     layer.check_partition(bound, "c")
-    streamed, grouped = _roles(layer, reversed_roles)
-    reads = bounded_reads(streamed, grouped, layer.buffer_words, bound)
-    return _dataflow("bounded", bound, reversed_roles, grouped, reads)
+    return _dataflow(layer, "bounded", bound, reversed_roles)
 
 
 def balanced_dataflow(layer: FcLayer, *, reversed_roles: bool = False) -> Dataflow:
     """Return the dataflow with the fewest possible groups of nearly equal sizes."""
-    streamed, grouped = _roles(layer, reversed_roles)
-    groups = ceil_div(grouped, layer.buffer_words - 1)
-    reads = balanced_reads(streamed, grouped, layer.buffer_words, groups)
-    return _dataflow("balanced", groups, reversed_roles, grouped, reads)
+    _, grouped = _roles(layer, reversed_roles)
+    return _dataflow(layer, "balanced", ceil_div(grouped, layer.buffer_words - 1), reversed_roles)
 
 
 def best_fixed(layer: FcLayer, *, reversed_roles: bool = False) -> Dataflow:
@@ -99,7 +94,8 @@ def known_dataflows(layer: FcLayer) -> list[Dataflow]:
             streamed, grouped = _roles(layer, roles)
             if returned.applies(streamed, grouped, layer.buffer_words):
                 reads = returned.returned_reads(streamed, grouped, layer.buffer_words)
-                flows.append(_dataflow("returned", 0, roles, grouped + layer.buffer_words - 2, reads))
+                counts = (grouped + layer.buffer_words - 2, reads)
+                flows.append(Dataflow("returned", 0, roles, *(counts[::-1] if roles else counts)))
     return flows
 
 
@@ -116,9 +112,13 @@ def _roles(layer: FcLayer, reversed_roles: bool) -> tuple[int, int]:
     return (layer.outputs, layer.inputs) if reversed_roles else (layer.inputs, layer.outputs)
 
 
-def _dataflow(kind: Kind, parameter: int, reversed_roles: bool, grouped: int, streamed_reads: int) -> Dataflow:
-    mu, nu = (streamed_reads, grouped) if reversed_roles else (grouped, streamed_reads)
-    return Dataflow(kind, parameter, reversed_roles, mu, nu)
+_READS = {"fixed": fixed_reads, "bounded": bounded_reads, "balanced": balanced_reads}
+
+
+def _dataflow(layer: FcLayer, kind: Kind, parameter: int, reversed_roles: bool) -> Dataflow:
+    streamed, grouped = _roles(layer, reversed_roles)
+    reads = (grouped, _READS[kind](streamed, grouped, layer.buffer_words, parameter))
+    return Dataflow(kind, parameter, reversed_roles, *(reads[::-1] if reversed_roles else reads))
 
 
 def _distinct_ceilings(grouped: int) -> Iterator[int]:

@@ -1,14 +1,13 @@
 """``jouleloop bounds gemmini``: the best convolution tiles on Gemmini beside the vendor's (paper 001, Section 5)."""
 
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
 from rich.table import Table
 
 from jouleloop.errors import raise_all, unknown
 from jouleloop.terminal.console import print_table, stdout
 from jouleloop.terminal.splice import AsJson
-from jouleloop.theory.commands import BOUNDS
+from jouleloop.theory.commands import BOUNDS, command
 from jouleloop.theory.gemmini.compare import (
     PAPER_RATIO,
     PAPER_VENDOR_UTILIZATION,
@@ -24,36 +23,33 @@ from jouleloop.theory.printing import print_bounds
 _KIB = 1024
 
 
-@BOUNDS.command("gemmini")
+@dataclass(frozen=True)
+class ChipOptions:
+    """The buffers of a chip, sizes in KiB."""
+
+    scratchpad: int = 256
+    accumulator: int = 64
+    array_side: int = 16
+    single_buffered: bool = False
+
+    def made(self) -> GemminiConfig:
+        """Return the chip."""
+        sizes = self.array_side, self.scratchpad * _KIB, self.accumulator * _KIB
+        return GemminiConfig(*sizes, double_buffered=not self.single_buffered)
+
+
+@command(BOUNDS, "gemmini", config=ChipOptions)
 def print_gemmini_bounds(
-    layers: Annotated[
-        list[str] | None,
-        typer.Argument(help="ResNet-50 layers conv1 … conv5; all five where none is named."),
-    ] = None,
-    conv: Annotated[
-        str | None,
-        typer.Option(help="Another layer, in words: N=1,C=64,M=64,P=56,Q=56,R=3,S=3,stride=1."),
-    ] = None,
-    batch: Annotated[int, typer.Option(help="Batch size of the ResNet-50 layers, in images.")] = 1000,
-    objective: Annotated[
-        Objective,
-        typer.Option(help="What the best tile minimises: the paper's estimate, in rows, or the traffic, in words."),
-    ] = Objective.ESTIMATE,
-    whole_image: Annotated[
-        bool,
-        typer.Option("--whole-image", help="Do not tile the output image (the paper's constraint for conv5)."),
-    ] = False,
-    scratchpad: Annotated[int, typer.Option(help="Scratchpad size in KiB.")] = 256,
-    accumulator: Annotated[int, typer.Option(help="Accumulator size in KiB.")] = 64,
-    array_side: Annotated[int, typer.Option(help="Processing elements along a side; words in a buffer row.")] = 16,
-    single_buffered: Annotated[
-        bool,
-        typer.Option("--single-buffered", help="Give a tile both halves of each buffer."),
-    ] = False,
+    layers: list[str] | None = None,
+    conv: str | None = None,
+    batch: int = 1000,
+    objective: Objective = Objective.ESTIMATE,
+    whole_image: bool = False,
+    *,
+    config: GemminiConfig,
     as_json: AsJson = False,
 ) -> None:
     """Find the tile that moves least on Gemmini, proven optimal, and compare it with the vendor's."""
-    config = GemminiConfig(array_side, scratchpad * _KIB, accumulator * _KIB, double_buffered=not single_buffered)
     chosen = _choose(layers or [], conv, batch)
     comparisons = [compare(layer, config, objective=objective, whole_image=whole_image) for layer in chosen]
     title = f"Gemmini: {config.scratchpad_rows} scratchpad rows, {config.accumulator_rows} accumulator rows a tile"

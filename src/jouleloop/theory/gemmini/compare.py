@@ -5,8 +5,15 @@ from fractions import Fraction
 
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.gemmini.optimum import Objective, optimal_tile
-from jouleloop.theory.gemmini.tile import ConvTile, GemminiConfig, TileRows, estimated_rows, tile_rows, traffic_words
-from jouleloop.theory.gemmini.vendor import vendor_tile
+from jouleloop.theory.gemmini.tile import (
+    ConvTile,
+    GemminiConfig,
+    TileRows,
+    estimated_rows,
+    tile_rows,
+    traffic_words,
+    vendor_tile,
+)
 from jouleloop.theory.layers import ConvLayer
 
 PAPER_RATIO = (Fraction(45, 100), Fraction(85, 100))

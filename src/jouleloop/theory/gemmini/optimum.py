@@ -1,4 +1,4 @@
-"""The integer tile that moves least on Gemmini, proven optimal by enumerating all that is not dominated."""
+"""Integer tiles on Gemmini: the one that moves least, proven by enumeration, and the largest that the words allow."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,8 +17,9 @@ from jouleloop.theory.gemmini.tile import (
     estimated_rows,
     tile_rows,
     traffic_words,
+    vendor_tile,
 )
-from jouleloop.theory.layers import ConvLayer
+from jouleloop.theory.layers import ConvLayer, useful_sides
 
 _ACCUMULATOR_ROWS_LIMIT = 1 << 15
 
@@ -162,15 +163,13 @@ def _by_estimate(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) 
 
 
 def _by_traffic(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -> Iterator[IntArray]:
-    def shortest(size: int) -> IntArray:
-        return np.array(sorted({-(-size // count) for count in range(1, size + 1)}), dtype=np.int64)
-
-    image = [np.array([size]) if whole_image else shortest(size) for size in (layer.out_height, layer.out_width)]
-    for channels in shortest(layer.out_channels):
+    image = [np.array([n] if whole_image else useful_sides(n)) for n in (layer.out_height, layer.out_width)]
+    batches = np.array(useful_sides(layer.batch))
+    for channels in useful_sides(layer.out_channels):
         groups = np.array([-(-channels // config.array_side)])
-        _, batch, rows, cols = output_blocks(config.accumulator_rows, groups, shortest(layer.batch), *image)
-        for filter_rows in shortest(layer.filter_height):
-            for filter_cols in shortest(layer.filter_width):
+        _, batch, rows, cols = output_blocks(config.accumulator_rows, groups, batches, *image)
+        for filter_rows in useful_sides(layer.filter_height):
+            for filter_cols in useful_sides(layer.filter_width):
                 filters = int(groups[0] * filter_rows * filter_cols)
                 window = batch * _windows(layer, rows, cols, filter_rows, filter_cols)
                 keep = window + filters <= config.scratchpad_rows
@@ -185,3 +184,49 @@ def _longest_channels(layer: ConvLayer, config: GemminiConfig, window: IntArray,
         room = (config.scratchpad_rows - groups * window) // filters
         best = np.maximum(best, np.minimum(room, min(groups * config.array_side, layer.in_channels)))
     return best
+
+
+@dataclass(frozen=True)
+class LargestTiles:
+    """All tiles of most operations whose words fit, and what their estimated communication would be."""
+
+    operations: int
+    """Operations of each of the tiles."""
+    tiles: tuple[ConvTile, ...]
+    ratios: tuple[Fraction, ...]
+    """Estimated communication over the vendor's, a number a tile."""
+    fit_rows: tuple[bool, ...]
+    """Whether the tile fits the rows that Gemmini allocates too, a flag a tile."""
+
+
+def largest_tiles(layer: ConvLayer, config: GemminiConfig | None = None) -> LargestTiles:
+    """Return every integer tile of most operations under capacities in words (128 K and 8 K on the default chip).
+
+    Source: 001 Section 5: problem (6), with one buffer for inputs and filter and integral sides.
+    """
+    config = config or GemminiConfig()
+    scratchpad = config.scratchpad_rows * config.array_side
+    accumulator = config.accumulator_rows * config.array_side
+    sizes = (layer.out_channels, layer.batch, layer.out_height, layer.out_width)
+    outs, batch, rows, cols = output_blocks(accumulator, *(np.arange(1, size + 1) for size in sizes))
+    best = 0
+    tiles: list[ConvTile] = []
+    filters = [(r, s) for r in range(1, layer.filter_height + 1) for s in range(1, layer.filter_width + 1)]
+    for filter_rows, filter_cols in sorted(filters, key=lambda pair: -pair[0] * pair[1]):
+        if accumulator * filter_rows * filter_cols * layer.in_channels < best:
+            continue
+        window = ((rows - 1) * layer.stride + filter_rows) * ((cols - 1) * layer.stride + filter_cols)
+        words = batch * window + outs * (filter_rows * filter_cols)
+        channels = np.minimum(layer.in_channels, scratchpad // words)
+        operations = batch * rows * cols * outs * channels * (filter_rows * filter_cols)
+        most = int(operations.max())
+        if most > best:
+            best, tiles = most, []
+        if most == best > 0:
+            tiles += [
+                ConvTile(*map(int, (batch[i], rows[i], cols[i], outs[i], filter_rows, filter_cols, channels[i])))
+                for i in np.flatnonzero(operations == best)
+            ]
+    vendor = estimated_rows(layer, vendor_tile(layer, config), config)
+    ratios = tuple(estimated_rows(layer, tile, config) / vendor for tile in tiles)
+    return LargestTiles(best, tuple(tiles), ratios, tuple(tile_rows(layer, tile, config).fit(config) for tile in tiles))

@@ -1,8 +1,9 @@
-"""Convolution tiles on the Gemmini accelerator: rows of scratchpad and accumulator, and the communication estimate."""
+"""Convolution tiles on Gemmini: rows of scratchpad and accumulator, the communication estimate, the vendor's tile."""
 
 import math
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from typing import Any
 
 from jouleloop.errors import AssumptionError, Fault, raise_all, unknown
 from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
@@ -11,11 +12,11 @@ _DIMENSIONS = {
     "N": "batch",
     "C": "in_channels",
     "M": "out_channels",
-    "P": "out_rows",
-    "Q": "out_cols",
-    "R": "filter_rows",
-    "S": "filter_cols",
-    "stride": "stride",
+    "P": "out_height",
+    "Q": "out_width",
+    "R": "filter_height",
+    "S": "filter_width",
+    "stride": "stride_height",
 }
 
 _SIDES = ("batch", "out_height", "out_width", "out_channels", "filter_height", "filter_width", "in_channels")
@@ -118,16 +119,6 @@ class TileRows:
         return self.scratchpad <= config.scratchpad_rows and self.outputs <= config.accumulator_rows
 
 
-def gemmini_layer(name: str, batch: int, in_channels: int, out_channels: int, out_rows: int, out_cols: int,
-                  filter_rows: int, filter_cols: int, stride: int = 1) -> ConvLayer:  # fmt: skip
-    """Return a layer by its rows and columns, with one stride; raise `InputError` where a size is out of range."""
-    return checked(
-        ConvLayer(
-            batch, in_channels, out_channels, out_cols, out_rows, filter_cols, filter_rows, stride, stride, name=name
-        )
-    )
-
-
 def checked(layer: ConvLayer) -> ConvLayer:
     """Return ``layer``; raise `InputError` where a loop is too long to list its sides, or the strides differ."""
     raise_all(
@@ -163,7 +154,7 @@ def layer_from_text(text: str) -> ConvLayer:
 
     Raises `AssumptionError` where a name is unknown, a value no whole number or less than 1.
     """
-    values: dict[str, int] = dict.fromkeys(_DIMENSIONS.values(), 1)
+    values: dict[str, Any] = dict.fromkeys(_DIMENSIONS.values(), 1)
     faults = []
     for part in text.split(","):
         name, _, value = (piece.strip() for piece in part.partition("="))
@@ -174,7 +165,7 @@ def layer_from_text(text: str) -> ConvLayer:
         else:
             values[_DIMENSIONS[name]] = int(value)
     raise_all(faults, AssumptionError)
-    return gemmini_layer("layer", **values)
+    return checked(ConvLayer(**values, stride_width=values["stride_height"], name="layer"))
 
 
 def tile_rows(layer: ConvLayer, tile: ConvTile, config: GemminiConfig) -> TileRows:
@@ -226,3 +217,52 @@ def traffic_words(layer: ConvLayer, tile: ConvTile) -> int:
     window_cols = filter_cols * step * (layer.out_width - cols) + cols * layer.filter_width
     inputs = layer.batch * layer.in_channels * window_rows * window_cols * out_groups
     return inputs + layer.filter_elements * batches * rows * cols + layer.output_elements
+
+
+_COLS = 2
+_ROWS = 1
+_CHANNELS = (3, 6)
+
+
+def vendor_tile(layer: ConvLayer, config: GemminiConfig | None = None) -> ConvTile:
+    """Return the tile that the vendor's library chooses.
+
+    1. Start from the whole layer. Until it fits both (halved) buffers, make the longest side shorter: a channel side
+       goes down to the next multiple of the array side (1 in place of 0), any other by one. Of equally long sides
+       the first in the order of `ConvTile.sides` gives way. Output columns are spared while they are no longer than
+       the array and more than one output row is left.
+    2. Grow output columns by ones while the tile fits.
+    3. Go round all sides, growing each by one where the tile still fits, until a round changes nothing.
+
+    Source: ``tiled_conv_auto`` of gemmini-rocc-tests (``include/gemmini.h``, commit 180c468), without pooling, dilation
+    and transposition; restated, not copied.
+
+    Raises `AssumptionError` where not even a tile of one operation fits.
+    """
+    config = config or GemminiConfig()
+    sizes = loop_sizes(layer)
+    sides = list(sizes)
+
+    def fits() -> bool:
+        return tile_rows(layer, ConvTile(*sides), config).fit(config)
+
+    def grow(index: int) -> bool:
+        """Make one side longer by one where the layer and the buffers allow it, and say whether it was done."""
+        sides[index] += 1
+        if sides[index] <= sizes[index] and fits():
+            return True
+        sides[index] -= 1
+        return False
+
+    while not fits():
+        spared = _COLS if sides[_COLS] <= config.array_side and sides[_ROWS] > 1 else None
+        longest = max((index for index in range(len(sides)) if index != spared), key=lambda index: sides[index])
+        if sides[longest] == 1:
+            raise AssumptionError(Fault("not even a tile of one operation fits the buffers", source=layer.name))
+        step = (sides[longest] % config.array_side or config.array_side) if longest in _CHANNELS else 1
+        sides[longest] = max(1, sides[longest] - step)
+    while grow(_COLS):
+        pass
+    while sum(grow(index) for index in range(len(sides))):
+        pass
+    return ConvTile(*sides)

@@ -29,8 +29,7 @@ import numpy.typing as npt
 from jouleloop.errors import AssumptionError, Fault, InputError
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, Piece, irredundant, nonnegative_vertices
 from jouleloop.theory.loop_nest.hbl import hbl_exponents
-from jouleloop.theory.loop_nest.hbl_certify import certify
-from jouleloop.theory.loop_nest.hbl_lattice import Row, Subspace, span, whole
+from jouleloop.theory.loop_nest.hbl_lattice import Row, Subspace, certify, span, whole
 from jouleloop.theory.loop_nest.nest import LoopNest
 from jouleloop.theory.simplex import minimise
 

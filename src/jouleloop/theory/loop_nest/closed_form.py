@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jouleloop.errors import Fault, InputError
-from jouleloop.theory.highs import linprog
 from jouleloop.theory.loop_nest.nest import LoopNest
-from jouleloop.theory.simplex import Form, Scale
+from jouleloop.theory.simplex import Form, Scale, linprog
 
 _BASES_LIMIT = 2_000_000
 _CHUNK = 20_000

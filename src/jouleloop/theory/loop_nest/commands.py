@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -14,17 +15,16 @@ from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.terminal.console import print_json, print_table, stdout
 from jouleloop.terminal.splice import AsJson
 from jouleloop.theory.bound import Bound
-from jouleloop.theory.commands import BOUNDS, DATAFLOW
+from jouleloop.theory.commands import BOUNDS, DATAFLOW, command
 from jouleloop.theory.loop_nest.affine import affine_closed_form
 from jouleloop.theory.loop_nest.bounds import NestReport, analyse, communication_with_constants, nest_bounds
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form, describe_form
-from jouleloop.theory.loop_nest.execute_tiles import TiledRun, random_inputs, run_tiled
+from jouleloop.theory.loop_nest.execute_tiles import TiledRun, best_schedule, random_inputs, run_tiled
 from jouleloop.theory.loop_nest.hbl import LATTICE_LIMIT, HblResult, hbl_exponents
 from jouleloop.theory.loop_nest.integer_tile import Fit
 from jouleloop.theory.loop_nest.nest import LoopNest
 from jouleloop.theory.loop_nest.programs import hbl
 from jouleloop.theory.loop_nest.read import read_loop_nest
-from jouleloop.theory.loop_nest.schedule import best_schedule
 from jouleloop.theory.printing import print_bounds
 
 
@@ -47,22 +47,14 @@ def parse_values(options: Iterable[str], option: str) -> dict[str, int]:
     return result
 
 
-@BOUNDS.command("hbl")
+@command(BOUNDS, "hbl")
 def print_hbl_bounds(
-    nest: Annotated[
-        str | None,
-        # Backslashes: rich would take what is in brackets for a style.
-        typer.Argument(help=r"Accesses such as 'I\[n,c,2*x+r] F\[c,k,r] O\[n,k,x]', or an einsum such as 'ik,kj->ij'."),
-    ] = None,
-    yaml_file: Annotated[Path | None, typer.Option("--yaml", help="Read the loop nest from this YAML file.")] = None,
-    let: Annotated[list[str] | None, typer.Option(help="Value of a name in subscripts, such as sw=2.")] = None,
-    constraints: Annotated[bool, typer.Option("--constraints", help="Print every rank constraint instead.")] = False,
-    pieces: Annotated[
-        bool, typer.Option("--pieces", help="Print the largest tile for all loop bounds instead, piece by piece.")
-    ] = False,
-    lattice_limit: Annotated[int, typer.Option(help="Give up closing a lattice at this many subgroups.", min=1)] = (
-        LATTICE_LIMIT
-    ),
+    nest: str | None = None,
+    yaml_file: Path | None = None,
+    let: list[str] | None = None,
+    constraints: bool = False,
+    pieces: bool = False,
+    lattice_limit: int = (LATTICE_LIMIT),
     as_json: AsJson = False,
 ) -> None:
     """Exponents s_j with the least sum such that |V| <= Π |φ_j(V)|^s_j for every set V of updates (001 Theorem 2.4)."""
@@ -108,30 +100,15 @@ def _print_constraints(result: HblResult) -> None:
 _DEFAULT_CACHE_WORDS = 65536
 
 
-@BOUNDS.command("nest")
+@command(BOUNDS, "nest")
 def print_nest_bounds(
-    expression: Annotated[
-        str | None,
-        typer.Argument(
-            help="The loop nest as an einsum string, such as 'ik,kj->ij'; longer names: 'b in, in o -> b o'."
-        ),
-    ] = None,
-    bounds: Annotated[
-        str | None,
-        typer.Option(help="Loop bounds in iterations, such as i=512,k=512,j=16. Without: only the closed form."),
-    ] = None,
+    expression: str | None = None,
+    bounds: str | None = None,
     cache: Annotated[
-        int | None,
-        typer.Option("--cache", "-M", help=f"Cache size M in words; {_DEFAULT_CACHE_WORDS} by default."),
+        int | None, typer.Option("--cache", "-M", help=f"Cache size M in words; {_DEFAULT_CACHE_WORDS} by default.")
     ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option(help="The loop nest as YAML: loops, arrays, output, cache_words. Instead of an einsum string."),
-    ] = None,
-    fit: Annotated[
-        Fit,
-        typer.Option(help="What fits: each array by itself in M words (the paper's), or the sum of all in M words."),
-    ] = Fit.EACH,
+    file: Path | None = None,
+    fit: Fit = Fit.EACH,
     as_json: AsJson = False,
 ) -> None:
     """Bound the words a projective loop nest moves, and find the tile that attains the bound (paper 004)."""
@@ -196,27 +173,34 @@ def _print_tiles(report: NestReport) -> None:
     )
 
 
-@DATAFLOW.command("nest")
+@dataclass(frozen=True)
+class TileOptions:
+    """The tile to run and the order of the loops over tiles."""
+
+    tile: str | None = None
+    order: str | None = None
+
+    def schedule(self, nest: LoopNest, cache_words: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return sides and order: those asked for, or the cheapest ones."""
+        if self.tile is not None:
+            return nest.with_bounds(parse_values([self.tile], "--tile")).bounds, _order(nest, self.order)
+        if self.order is not None:
+            fault = Fault("an order without a tile", "--order", value=self.order, allowed="together with --tile")
+            raise InputError(fault)
+        best = best_schedule(nest, cache_words)
+        return best.sides, best.order
+
+
+@command(DATAFLOW, "nest", tile=TileOptions)
 def print_nest_run(
-    expression: Annotated[
-        str | None, typer.Argument(help="The loop nest as an einsum string, such as 'ik,kj->ij'.")
-    ] = None,
-    bounds: Annotated[str | None, typer.Option(help="Loop bounds in iterations, such as i=24,k=24,j=24.")] = None,
-    tile: Annotated[
-        str | None,
-        typer.Option(
-            help="Sides of the tile in iterations, such as i=4,k=1,j=6. Without: the cheapest tile and order."
-        ),
-    ] = None,
-    order: Annotated[
-        str | None, typer.Option(help="Loops over tiles, outermost first, such as i,j,k; as written by default.")
-    ] = None,
-    cache: Annotated[int, typer.Option("--cache", "-M", help="Cache size M in words, for all blocks together.")] = 256,
-    file: Annotated[Path | None, typer.Option(help="The loop nest as YAML, instead of an einsum string.")] = None,
-    reuse: Annotated[
-        bool, typer.Option(help="Keep a block that the next tile needs too; else every tile moves all its words.")
-    ] = True,
-    steps: Annotated[int, typer.Option(help="How many tiles to list.", min=0)] = 12,
+    expression: str | None = None,
+    bounds: str | None = None,
+    *,
+    tile: TileOptions,
+    cache: int = 256,
+    file: Path | None = None,
+    reuse: bool = True,
+    steps: int = 12,
     as_json: AsJson = False,
 ) -> None:
     """Run a tiled loop nest on random numbers and print every word that crossed."""
@@ -225,14 +209,7 @@ def print_nest_run(
         nest = nest.with_bounds(parse_values([bounds], "--bounds"))
     if not nest.bounds:
         raise InputError(Fault("give the loop bounds to run the nest", "--bounds", allowed="such as i=24,k=24,j=24"))
-    if tile is None:
-        if order is not None:
-            raise InputError(Fault("an order without a tile", "--order", value=order, allowed="together with --tile"))
-        best = best_schedule(nest, cache)
-        sides, loops = best.sides, best.order
-    else:
-        sides = nest.with_bounds(parse_values([tile], "--tile")).bounds
-        loops = _order(nest, order)
+    sides, loops = tile.schedule(nest, cache)
     done = run_tiled(nest, sides, random_inputs(nest), order=loops, reuse=reuse, trace=steps)
     if done.peak_words > cache:
         text = "the blocks of this tile do not fit the cache"

@@ -8,12 +8,13 @@ Theorem 2 bounds Σ_j |φ_j(S)| from below (after Irony, Toledo, Tiskin, [ITT04]
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.theory.counting import grids_of
 from jouleloop.theory.loop_nest.closed_form import ClosedForm
 from jouleloop.theory.loop_nest.execute_tiles import FloatArray, multiply
 from jouleloop.theory.loop_nest.nest import LoopNest
@@ -58,7 +59,7 @@ def best_grid(nest: LoopNest, processors: int) -> tuple[int, ...]:
 
     Raises `AssumptionError` where P is not a product of numbers that the loops can be cut into.
     """
-    grids = [grid for grid in _factorisations(processors, len(nest.loops)) if all(np.less_equal(grid, nest.bounds))]
+    grids = list(grids_of(processors, nest.bounds))
     if not grids:
         raise AssumptionError(Fault("no grid of processors has a point for each", value=processors))
     return min(grids, key=lambda grid: (sum(nest.footprints_words(_sides(nest, grid))), grid))
@@ -109,12 +110,3 @@ def _cuts(bound: int, parts: int) -> list[slice]:
 
 def _sides(nest: LoopNest, grid: Sequence[int]) -> tuple[int, ...]:
     return tuple(-(-bound // parts) for bound, parts in zip(nest.bounds, grid, strict=True))
-
-
-def _factorisations(number: int, parts: int) -> Iterator[tuple[int, ...]]:
-    if parts == 1:
-        yield (number,)
-        return
-    for first in (divisor for divisor in range(1, number + 1) if number % divisor == 0):
-        for rest in _factorisations(number // first, parts - 1):
-            yield (first, *rest)

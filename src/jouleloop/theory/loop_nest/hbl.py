@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from jouleloop.theory.bound import Assumption, Bound
-from jouleloop.theory.loop_nest.hbl_certify import certify
 from jouleloop.theory.loop_nest.hbl_lattice import (
     Subspace,
+    certify,
     coordinate_subspace,
     generate_lattice,
     independent_axes,
@@ -58,7 +58,7 @@ class HblResult:
     true Σ s_j."""
     closed: bool
     """Whether every lattice was closed within the limit; where not, ``ranges`` are those of the constraints found and
-    the exponents are a vertex that `jouleloop.theory.loop_nest.hbl_certify` proved, if ``complete``."""
+    the exponents are a vertex that `jouleloop.theory.loop_nest.hbl_lattice` proved, if ``complete``."""
 
     @property
     def distinct(self) -> tuple[tuple[int, tuple[int, ...]], ...]:

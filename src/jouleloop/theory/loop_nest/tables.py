@@ -1,23 +1,27 @@
-"""Tables of the theory of projective loop nests (paper 004)."""
+"""Tables and figure of the theory of projective loop nests (paper 004)."""
 
 import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
+from jouleloop.columns import read_table
 from jouleloop.errors import AssumptionError
+from jouleloop.layouts import declared
 from jouleloop.theory.loop_nest.affine import affine_closed_form, affine_tile, image_words, rectangle_exponent
 from jouleloop.theory.loop_nest.bounds import communication_with_constants, monomial
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form, pieces_beyond_display, theorem_2
-from jouleloop.theory.loop_nest.execute_tiles import random_inputs, run_tiled
+from jouleloop.theory.loop_nest.execute_tiles import best_schedule, random_inputs, run_tiled, schedule_words
 from jouleloop.theory.loop_nest.grids import best_grid, least_touched_words, run_grid
 from jouleloop.theory.loop_nest.nest import LoopNest, from_supports
 from jouleloop.theory.loop_nest.programs import hbl, tile_at
 from jouleloop.theory.loop_nest.read import from_einsum, parse_nest
-from jouleloop.theory.loop_nest.schedule import best_schedule, schedule_words
 from jouleloop.theory.simplex import Scale
 
 EXAMPLES = (
@@ -227,3 +231,27 @@ def _random_nest(random: np.random.Generator, loops: int, arrays: int) -> LoopNe
             break
     supports = tuple(tuple(int(loop) for loop in np.flatnonzero(row)) for row in uses)
     return from_supports(tuple("abcdefgh"[:loops]), (), tuple("ABCDEFGH"[:arrays]), supports)
+
+
+def draw_thin(path: Path) -> Figure:
+    """Draw the table at ``path``: bounds below and the executed schedule above, by the third loop bound."""
+    table = read_table(path, declared()["theory/nest/<table>"])[0]
+    with mpl.rc_context({"font.size": 9}):
+        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+        axes = figure.subplots()
+        for column, label, style in (
+            ("executed_words", "cheapest tiled schedule, executed", "o-k"),
+            ("bound_with_constants_words", "lower bound, constants kept", "-C0"),
+            ("theorem_2_words", "Theorem 2 (constants dropped)", "--C0"),
+            ("large_bounds_words", "large-bound formula, Section 3", ":C3"),
+        ):
+            axes.plot(table["l3_iterations"], table[column], style, label=label, markersize=3)
+        axes.set(
+            xscale="log",
+            yscale="log",
+            xlabel="third loop bound L₃ (iterations)",
+            ylabel="communication (words)",
+            title=f"{SIDE} × {SIDE} × L₃ matrix multiplication, cache of {CACHE_WORDS} words",
+        )
+        axes.legend(frameon=False)
+    return figure

@@ -1,74 +1,92 @@
 """``jouleloop bounds manticore`` and ``dataflow manticore``: a layer on a Manticore chiplet (paper 003)."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import typer
 from rich.table import Table
 
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.terminal.console import print_json, print_table, stdout
-from jouleloop.terminal.splice import AsJson, spliced
+from jouleloop.terminal.splice import AsJson
 from jouleloop.theory.bound import Bound
-from jouleloop.theory.commands import BOUNDS, DATAFLOW
+from jouleloop.theory.commands import BOUNDS, DATAFLOW, command
 from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.execute import run_checked
 from jouleloop.theory.manticore.formulas import manticore_bounds
-from jouleloop.theory.manticore.layer import WORD_BYTES, check_algorithm, conv_layer, fc_layer, is_convolution
+from jouleloop.theory.manticore.layer import (
+    WORD_BYTES,
+    check_algorithm,
+    conv_layer,
+    default_stack,
+    fc_layer,
+    is_convolution,
+)
 from jouleloop.theory.manticore.machine import Options, Variant
-from jouleloop.theory.manticore.memory import default_stack
 from jouleloop.theory.manticore.text import draw_text
 from jouleloop.theory.printing import print_bounds
 
 Precision = Literal["single", "double"]
 
-Stack = Annotated[
-    int | None, typer.Option(help="Δ_O, output depth slices in a stack; the largest that fits by default.")
-]
-Words = Annotated[Precision, typer.Option("--precision", help="Word of 4 bytes (single) or 8 bytes (double).")]
 
+@dataclass(frozen=True)
+class LayerOptions:
+    """A convolution with ``--filter``, else a fully-connected layer."""
 
-def build_layer(
-    input_width: Annotated[int, typer.Option(help="W_I, width and height of the input volume in words.")],
-    input_depth: Annotated[int, typer.Option(help="D_I, depth of the input volume in slices.")],
-    output_depth: Annotated[int, typer.Option(help="D_O, depth of the output volume in slices.")],
-    filter_width: Annotated[
-        int | None, typer.Option("--filter", help="F, width of the filter of a convolution in words; Algorithms 1-3.")
-    ] = None,
-    stride: Annotated[int, typer.Option(help="S, stride of the filter in words.")] = 1,
-    padding: Annotated[int, typer.Option(help="P, zeros on each side of each spatial axis in words.")] = 0,
-    batch: Annotated[
-        int | None, typer.Option(help="B, batch size of a fully-connected layer in inputs; Algorithms 4-5.")
-    ] = None,
-) -> ConvLayer:
-    """Return the layer that the options describe: a convolution with ``--filter``, else fully connected.
+    input_width: int
+    input_depth: int
+    output_depth: int
+    filter_width: int | None = None
+    stride: int = 1
+    padding: int = 0
+    batch: int | None = None
 
-    Raises `InputError` if neither or both of ``--filter`` and ``--batch`` are given, or a fully-connected layer gets a
-    stride or padding.
-    """
-    if filter_width is not None and batch is None:
-        return conv_layer(input_width, input_depth, output_depth, filter_width, stride, padding)
-    if batch is not None and filter_width is None:
+    def made(self) -> ConvLayer:
+        """Return the layer that the options describe.
+
+        Raises `InputError` if neither or both of ``--filter`` and ``--batch`` are given, or a fully-connected layer
+        gets a stride or padding.
+        """
+        sizes = self.input_width, self.input_depth, self.output_depth
+        if self.filter_width is not None and self.batch is None:
+            return conv_layer(*sizes, self.filter_width, self.stride, self.padding)
+        if self.batch is None or self.filter_width is not None:
+            raise InputError("give --filter for a convolution or --batch for a fully-connected layer, and not both")
         faults = []
-        if stride != 1:
-            faults.append(Fault("a fully-connected layer has stride 1", "--stride", value=stride, allowed="1"))
-        if padding != 0:
-            faults.append(Fault("a fully-connected layer has no padding", "--padding", value=padding, allowed="0"))
+        if self.stride != 1:
+            faults.append(Fault("a fully-connected layer has stride 1", "--stride", value=self.stride, allowed="1"))
+        if self.padding != 0:
+            faults.append(Fault("a fully-connected layer has no padding", "--padding", value=self.padding, allowed="0"))
         raise_all(faults)
-        return fc_layer(input_width, input_depth, output_depth, batch)
-    raise InputError("give --filter for a convolution or --batch for a fully-connected layer, and not both")
+        return fc_layer(*sizes, self.batch)
 
 
-@BOUNDS.command("manticore")
-@spliced(layer=build_layer)
+@dataclass(frozen=True)
+class RunOptions:
+    """How an algorithm is run."""
+
+    variant: Variant = "blocked"
+    fetch_ahead: bool = True
+
+    def made(self) -> Options:
+        """Return the options of the machine."""
+        return Options(variant=self.variant, fetch_ahead=self.fetch_ahead)
+
+
+@dataclass(frozen=True)
+class DrawingOptions:
+    """Where the schedule is drawn."""
+
+    draw: bool = True
+    svg: Path | None = None
+
+
+@command(BOUNDS, "manticore", layer=LayerOptions)
 def print_manticore_bounds(
     layer: ConvLayer,
-    algorithm: Annotated[
-        list[int] | None, typer.Option(help="Algorithm 1-3 (convolution) or 4-5 (fully connected); all by default.")
-    ] = None,
-    stack: Stack = None,
-    precision: Words = "single",
+    algorithm: list[int] | None = None,
+    stack: int | None = None,
+    precision: Precision = "single",
     as_json: AsJson = False,
 ) -> None:
     """Print what paper 003 states about a layer on a Manticore chiplet: MACs, memory, words moved, CCR."""
@@ -81,36 +99,32 @@ def print_manticore_bounds(
     print_bounds(rows, as_json=as_json, title="Manticore, paper 003")
 
 
-@DATAFLOW.command("manticore")
-@spliced(layer=build_layer)
+@command(DATAFLOW, "manticore", layer=LayerOptions, options=RunOptions, drawing=DrawingOptions)
 def print_manticore_run(
-    algorithm: Annotated[int, typer.Option(help="Algorithm of paper 003: 1-3 (convolution), 4-5 (fully connected).")],
+    algorithm: int,
     layer: ConvLayer,
-    stack: Stack = None,
-    precision: Words = "single",
-    variant: Annotated[
-        Variant, typer.Option(help="Order of slices in Algorithm 3; 'printed' and 'successor' may deadlock.")
-    ] = "blocked",
-    fetch_ahead: Annotated[bool, typer.Option(help="Load the next slice and filter ahead, as the listings do.")] = True,
-    seed: Annotated[int, typer.Option(help="Seed of the random inputs and filters.")] = 0,
-    draw: Annotated[bool, typer.Option(help="Draw the schedule as text.")] = True,
-    svg: Annotated[Path | None, typer.Option(help="Also draw the schedule to this SVG file.")] = None,
+    *,
+    stack: int | None = None,
+    precision: Precision = "single",
+    options: Options,
+    seed: int = 0,
+    drawing: DrawingOptions,
     as_json: AsJson = False,
 ) -> None:
     """Run an algorithm step by step, check its result, and print every word it moved."""
     check_algorithm(algorithm, layer)
     word_bytes = WORD_BYTES[precision]
     size = default_stack(layer, algorithm, word_bytes) if stack is None else stack
-    options = Options(variant=variant, fetch_ahead=fetch_ahead, record=svg is not None or (draw and not as_json))
+    options = replace(options, record=drawing.svg is not None or (drawing.draw and not as_json))
     checked = run_checked(layer, algorithm, size, options=options, seed=seed)
     run = checked.run
     peak_bytes = run.counts.peak_local_words * word_bytes
-    if svg is not None:
+    if drawing.svg is not None:
         # matplotlib is slow to import
         from jouleloop.theory.drawing import write_figure  # noqa: PLC0415
-        from jouleloop.theory.manticore.figures import draw_schedule  # noqa: PLC0415
+        from jouleloop.theory.manticore.tables import draw_schedule  # noqa: PLC0415
 
-        write_figure(draw_schedule(run.events, f"Algorithm {algorithm}, Δ_O = {size}"), svg)
+        write_figure(draw_schedule(run.events, f"Algorithm {algorithm}, Δ_O = {size}"), drawing.svg)
     record = {
         "algorithm": algorithm,
         "stack": size,
@@ -135,5 +149,5 @@ def print_manticore_run(
         else:
             table.add_row(name, f"{value:,}")
     print_table(table)
-    if draw:
+    if drawing.draw:
         stdout.print(draw_text(run.events), highlight=False, markup=False, soft_wrap=True)

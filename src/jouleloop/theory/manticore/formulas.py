@@ -5,8 +5,17 @@ from fractions import Fraction
 
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.layers import ConvLayer
-from jouleloop.theory.manticore.layer import MANTICORE, Machine, check_algorithm, check_stack, is_convolution
-from jouleloop.theory.manticore.memory import default_stack, minimum_local_words, prefetching_local_words, stack_limit
+from jouleloop.theory.manticore.layer import (
+    MANTICORE,
+    Machine,
+    check_algorithm,
+    check_stack,
+    default_stack,
+    is_convolution,
+    minimum_local_words,
+    prefetching_local_words,
+    stack_limit,
+)
 
 
 @dataclass(frozen=True)

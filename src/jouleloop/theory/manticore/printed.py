@@ -5,8 +5,14 @@ from fractions import Fraction
 
 from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.formulas import compute_to_communication, flop_per_byte, printed_ccr, traffic
-from jouleloop.theory.manticore.layer import MANTICORE, FullyConnected, conv_layer, fc_layer
-from jouleloop.theory.manticore.memory import minimum_local_words, stack_limit
+from jouleloop.theory.manticore.layer import (
+    MANTICORE,
+    FullyConnected,
+    conv_layer,
+    fc_layer,
+    minimum_local_words,
+    stack_limit,
+)
 
 TYPICAL_CONV = conv_layer(input_width=32, input_depth=128, output_depth=128, filter_width=3, stride=1, padding=1)
 """The "typical" convolutional layer of sections 2.1.2 to 2.3.4."""

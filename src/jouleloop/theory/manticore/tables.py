@@ -1,13 +1,29 @@
-"""Tables of the Manticore theory: printed numbers recomputed, and executions beside closed forms."""
+"""Tables and figures of the Manticore theory: printed numbers recomputed, executions, schedules, the CCR."""
+
+import textwrap
+from collections.abc import Sequence
 
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
+from jouleloop.errors import Fault, InputError
 from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.execute import run_checked
-from jouleloop.theory.manticore.formulas import traffic
-from jouleloop.theory.manticore.layer import conv_layer, describe, fc_layer
-from jouleloop.theory.manticore.memory import prefetching_local_words
-from jouleloop.theory.manticore.printed import TYPICAL_CONV, printed_numbers
+from jouleloop.theory.manticore.formulas import compute_to_communication, printed_ccr, traffic
+from jouleloop.theory.manticore.layer import (
+    Machine,
+    conv_layer,
+    describe,
+    fc_layer,
+    prefetching_local_words,
+    stack_limit,
+)
+from jouleloop.theory.manticore.machine import Event, Options
+from jouleloop.theory.manticore.printed import TYPICAL_CONV, printed_numbers, typical_fc
+from jouleloop.theory.manticore.text import event_label, schedule_cells
 
 
 def printed_table() -> pd.DataFrame:
@@ -70,3 +86,96 @@ def executed_table() -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows)
+
+
+_COLOURS = {"load": "#b2182b", "receive": "#2166ac", "compute": "#d9d9d9", "store": "#1b7837", "reduce": "#762a83"}
+_MEANING = {
+    "load": "input slice from main memory",
+    "receive": "input slice from a neighbour",
+    "compute": "compute",
+    "store": "store",
+    "reduce": "add a neighbour's volume",
+}
+MAX_DRAWN_EVENTS = 20_000
+
+
+def draw_schedule(events: Sequence[Event], title: str) -> Figure:
+    """Draw the schedule: clusters down, rounds across, coloured by where the words come from.
+
+    Raises `InputError` if there are too many events to draw.
+    """
+    cells = schedule_cells(events)
+    if len(cells) > MAX_DRAWN_EVENTS:
+        raise InputError(
+            Fault("too many steps to draw", field="svg", value=len(cells), allowed=f"at most {MAX_DRAWN_EVENTS}")
+        )
+    clusters = {cluster: row for row, cluster in enumerate(sorted({cluster for cluster, _ in cells}))}
+    last = max((round_ for _, round_ in cells), default=1)
+    figure = Figure(figsize=(min(16, 2 + last * 0.25), min(20, 1.5 + len(clusters) * 0.25)), layout="constrained")
+    axes = figure.add_subplot()
+    for action, colour in _COLOURS.items():
+        chosen = [(cluster, round_) for (cluster, round_), event in cells.items() if event.action == action]
+        if chosen:
+            axes.barh([clusters[c] for c, _ in chosen], 1, left=[r - 0.5 for _, r in chosen], height=0.9, color=colour)
+    if last <= 64:
+        for (cluster, round_), event in cells.items():
+            label = event_label(event)
+            if label not in ("·", ""):
+                axes.text(round_, clusters[cluster], label, ha="center", va="center", fontsize=5, color="white")
+    axes.set(xlabel="round", ylabel="cluster", yticks=list(clusters.values()))
+    # Of the figure and wrapped, since the axes of a short schedule are narrower than its title.
+    figure.suptitle("\n".join(textwrap.wrap(title, max(20, int(9 * figure.get_figwidth())))), fontsize="medium")
+    axes.set_yticklabels([str(cluster) for cluster in clusters], fontsize=6)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set(xlim=(0.5, last + 0.5), ylim=(len(clusters) - 0.4, -0.6))
+    used = {event.action for event in cells.values()}
+    handles = [Patch(color=_COLOURS[action], label=_MEANING[action]) for action in _COLOURS if action in used]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=7)
+    return figure
+
+
+def draw_ccr() -> Figure:
+    """Draw the CCR of Algorithms 2, 3 and 5 against the stack, right and as printed, with the stack limits."""
+    conv, fc = TYPICAL_CONV, typical_fc(4096)
+    figure = Figure(figsize=(10, 4.8), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for algorithm, colour in ((2, "#b2182b"), (3, "#2166ac")):
+        stacks = range(1, conv.out_channels + 1)
+        actual = [float(compute_to_communication(conv, algorithm, stack)) for stack in stacks]
+        left.plot(stacks, actual, color=colour, label=f"Algorithm {algorithm}")
+        if algorithm == 3:
+            formula = [float(printed_ccr(conv, algorithm, stack)) for stack in stacks]
+            left.plot(stacks, formula, color=colour, linestyle=":", label="Algorithm 3 by eq. (10)")
+        _stack_limits(left, conv, algorithm, colour)
+    left.set(xlabel="stack of output depth slices Δ$_O$", ylabel="CCR [MAC/word]", title="Convolution", xlim=(1, 64))
+    stacks = range(1, fc.out_channels + 1, 16)
+    ratios = [float(compute_to_communication(fc, 5, stack)) for stack in stacks]
+    right.plot(stacks, ratios, color="#1b7837", label="Algorithm 5")
+    _stack_limits(right, fc, 5, "#1b7837")
+    right.set(xlabel="stack of output depth slices Δ$_O$", ylabel="CCR [MAC/word]", title="Fully connected")
+    right.set_xlim(1, fc.out_channels)
+    for axes in (left, right):
+        axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)
+    return figure
+
+
+def _stack_limits(axes: Axes, layer: ConvLayer, algorithm: int, colour: str) -> None:
+    for precision, word_bytes, style in (("single", 4, "--"), ("double", 8, "-.")):
+        limit = stack_limit(layer, algorithm, word_bytes).slices_that_fit
+        label = f"Algorithm {algorithm}: limit {limit} ({precision})"
+        axes.axvline(limit, color=colour, alpha=0.6, linewidth=0.8, linestyle=style, label=label)
+
+
+def draw_ring() -> Figure:
+    """Draw an executed schedule of Algorithm 3: the ring of one L2 quadrant."""
+    run = run_checked(conv_layer(8, 36, 20, 3, 1, 1), 3, 1, options=Options(record=True)).run
+    return draw_schedule(
+        run.events, "Algorithm 3: 16 clusters of one L2 quadrant pass on 36 input slices, 4 begin anew"
+    )
+
+
+def draw_tree() -> Figure:
+    """Draw an executed schedule of Algorithm 5: stacks reduced along the tree of networks."""
+    options = Options(Machine(2, 2, 2, 1), record=True)
+    run = run_checked(fc_layer(3, 8, 12, 4), 5, 6, options=options).run
+    return draw_schedule(run.events, "Algorithm 5 on 8 clusters: two stacks, each reduced along the tree")

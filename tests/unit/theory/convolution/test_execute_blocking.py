@@ -17,8 +17,12 @@ from jouleloop.theory.convolution.blocking import (
     largest_blocking,
     tap_tiles,
 )
-from jouleloop.theory.convolution.blocking_lp import VARIABLES, constraint_matrix, solve_blocking_lp
-from jouleloop.theory.convolution.blocking_search import best_blocking, useful_sides
+from jouleloop.theory.convolution.blocking_search import (
+    VARIABLES,
+    best_blocking,
+    constraint_matrix,
+    solve_blocking_lp,
+)
 from jouleloop.theory.convolution.bounds import bound_value, single_processor_bounds
 from jouleloop.theory.convolution.execute_blocking import (
     direct_convolution,
@@ -28,7 +32,7 @@ from jouleloop.theory.convolution.execute_blocking import (
 )
 from jouleloop.theory.convolution.layer import RESNET50_PRECISIONS, Precisions, standing_assumptions
 from jouleloop.theory.convolution.volumes import naive_volume
-from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
+from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer, useful_sides
 
 MIXED = Precisions(Fraction(1), Fraction(1, 2), Fraction(2))
 LAYERS = [

@@ -3,14 +3,12 @@ from fractions import Fraction
 import pytest
 
 from jouleloop.errors import AssumptionError, InputError
-from jouleloop.theory.dram import DramWords
 from jouleloop.theory.fully_connected import formulas as fc
 from jouleloop.theory.fully_connected.bounds import all_bounds
-from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.formulas import FcLayer, best_partitioned, partitioned_accesses, solve_partitioned
 from jouleloop.theory.fully_connected.hardware import buffer_words, measured_against_bounds
-from jouleloop.theory.fully_connected.partitioned import best_partitioned, partitioned_accesses, solve_partitioned
 from jouleloop.theory.fully_connected.upper import best_upper, compare_roles
-from jouleloop.theory.layers import MAC_ENERGY_PJ
+from jouleloop.theory.layers import MAC_ENERGY_PJ, DramWords
 from witnesses.fc_dijkstra import least_accesses
 
 

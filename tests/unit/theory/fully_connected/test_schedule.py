@@ -14,8 +14,7 @@ from jouleloop.theory.fully_connected.algorithms import (
 )
 from jouleloop.theory.fully_connected.figures import draw_run
 from jouleloop.theory.fully_connected.formulas import FcLayer
-from jouleloop.theory.fully_connected.schedule import Read, Schedule, Vertex, reverse_roles, run
-from jouleloop.theory.fully_connected.text import draw_text
+from jouleloop.theory.fully_connected.schedule import Read, Schedule, Vertex, draw_text, reverse_roles, run
 from jouleloop.theory.fully_connected.upper import best_fixed, bounded_dataflow, fixed_dataflow, known_dataflows
 
 SIZES = [(n, m, beta) for n in range(1, 8) for m in range(1, 8) for beta in range(2, 7)]

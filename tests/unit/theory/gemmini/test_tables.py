@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from jouleloop.theory.drawing import write_figure
-from jouleloop.theory.gemmini.figures import draw_comparison
-from jouleloop.theory.gemmini.tables import comparison_table
+from jouleloop.theory.gemmini.tables import comparison_table, draw_comparison
 
 
 def test_gemmini_table_and_figure(tmp_path: Path) -> None:

@@ -10,22 +10,28 @@ import pytest
 from jouleloop.cli import main
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.gemmini.compare import PAPER_RATIO, PAPER_VENDOR_UTILIZATION, compare
-from jouleloop.theory.gemmini.largest import largest_tiles
-from jouleloop.theory.gemmini.optimum import Objective, optimal_tile
+from jouleloop.theory.gemmini.optimum import Objective, largest_tiles, optimal_tile
 from jouleloop.theory.gemmini.tile import (
     ConvTile,
     GemminiConfig,
+    checked,
     downsampled,
     estimated_rows,
-    gemmini_layer,
     layer_from_text,
     loop_sizes,
     resnet50,
     tile_rows,
     traffic_words,
+    vendor_tile,
 )
-from jouleloop.theory.gemmini.vendor import vendor_tile
 from jouleloop.theory.layers import ConvLayer
+
+
+def gemmini_layer(name: str, *sizes: int) -> ConvLayer:
+    """Return a layer by batch, channels in and out, rows and columns of outputs and of the filter, perhaps a stride."""
+    n, c, m, p, q, r, s, stride = (*sizes, 1)[:8]
+    return checked(ConvLayer(n, c, m, q, p, s, r, stride, stride, name=name))
+
 
 TINY = [
     # Arrays of 2 × 2 so that channel groups of 1, 2 and 3 occur; rows in double-buffered halves.

@@ -10,11 +10,10 @@ import pytest
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.loop_nest.bounds import analyse, communication_with_constants, nest_bounds
 from jouleloop.theory.loop_nest.closed_form import closed_form
-from jouleloop.theory.loop_nest.execute_tiles import TiledRun, random_inputs, run_tiled
+from jouleloop.theory.loop_nest.execute_tiles import TiledRun, best_schedule, random_inputs, run_tiled, schedule_words
 from jouleloop.theory.loop_nest.integer_tile import Fit, fits, integer_tile
 from jouleloop.theory.loop_nest.nest import LoopNest, from_supports
 from jouleloop.theory.loop_nest.read import from_einsum
-from jouleloop.theory.loop_nest.schedule import best_schedule, schedule_words
 
 SMALL = [
     ("ik,kj->ij", (9, 7, 5)),

@@ -8,9 +8,10 @@ import pytest
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.loop_nest.commands import parse_values
 from jouleloop.theory.loop_nest.hbl import LATTICE_LIMIT, HblResult, hbl_exponents
-from jouleloop.theory.loop_nest.hbl_certify import RankProof, certify
 from jouleloop.theory.loop_nest.hbl_lattice import (
+    RankProof,
     Subspace,
+    certify,
     coordinate_subspace,
     generate_lattice,
     independent_axes,

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from jouleloop.theory.drawing import write_figure
-from jouleloop.theory.loop_nest.figures import draw_thin
-from jouleloop.theory.loop_nest.tables import agreement_table, examples_table, thin_table
+from jouleloop.theory.loop_nest.tables import agreement_table, draw_thin, examples_table, thin_table
 
 
 def test_nest_tables_and_figure(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from jouleloop.theory.drawing import write_figure
 from jouleloop.theory.exhibits import exhibits
 from jouleloop.theory.manticore.execute import random_volumes, run_checked
 from jouleloop.theory.manticore.execute_conv import padding_macs, run_conv
-from jouleloop.theory.manticore.figures import draw_schedule
 from jouleloop.theory.manticore.formulas import traffic
 from jouleloop.theory.manticore.layer import conv_layer, fc_layer
 from jouleloop.theory.manticore.machine import Options
+from jouleloop.theory.manticore.tables import draw_schedule
 from jouleloop.theory.manticore.text import draw_text
 
 

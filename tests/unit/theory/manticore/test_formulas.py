@@ -15,8 +15,15 @@ from jouleloop.theory.manticore.formulas import (
     simplified_ccr,
     traffic,
 )
-from jouleloop.theory.manticore.layer import MANTICORE, Machine, conv_layer, fc_layer
-from jouleloop.theory.manticore.memory import default_stack, minimum_local_words, stack_limit
+from jouleloop.theory.manticore.layer import (
+    MANTICORE,
+    Machine,
+    conv_layer,
+    default_stack,
+    fc_layer,
+    minimum_local_words,
+    stack_limit,
+)
 from jouleloop.theory.manticore.printed import TYPICAL_CONV, printed_numbers, typical_fc
 from paths import ROOT
 
