@@ -155,7 +155,7 @@ class ChainSearch:
             shared = max(words + sum(map(part.words, part.shared)) for part, words in zip(parts, waiting, strict=True))
             if shared > capacity:
                 continue
-            tight = all(part.regular for part in parts)
+            tight = all(self.bounds.as_layer(part, group.first + place) for place, part in enumerate(parts))
             options = [
                 self.bounds.options(part, able, group.first + place)
                 for place, (part, able) in enumerate(zip(parts, kept, strict=True))
