@@ -23,7 +23,7 @@ from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapping.reuse import Reuse
-from jouleloop.mapspace.constraints import Constraints
+from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
@@ -53,9 +53,12 @@ def draw(seed: int) -> Drawn:
     )
     energies = tuple(LevelEnergy(one.name, rng.randint(1, 60), rng.randint(1, 60), "drawn") for one in levels)
     arch = Architecture("drawn", levels, ComputeLevel("mac", "mac", "intmac", 8, units))
-    return Drawn(
-        chain_of("drawn", layers), Target(arch, EnergyCosts("drawn", energies, 0.5, "drawn"), Constraints("none"))
+    # A part that is smaller ignores a factor that its layer has to have.
+    fixed = (
+        LoopConstraint(factors=dict.fromkeys(rng.sample(DIMENSIONS, 2), 2)) if rng.random() < 0.5 else LoopConstraint()
     )
+    constraints = Constraints("drawn", {"Buffer": LevelConstraints(temporal=fixed)})
+    return Drawn(chain_of("drawn", layers), Target(arch, EnergyCosts("drawn", energies, 0.5, "drawn"), constraints))
 
 
 def splits(bounds: list[int], ways: int) -> Iterator[list[tuple[int, ...]]]:
@@ -77,12 +80,15 @@ class Cost(NamedTuple):
 def mappings(problem: Problem, target: Target, resumes: bool) -> list[Cost]:
     """Return what every mapping of a part costs."""
     bounds = [problem.bound[d] for d in DIMENSIONS]
+    fixed = target.constraints.level("Buffer").temporal.factors
     outputs = Reuse(rmw_first_update=frozenset("Z")) if resumes else Reuse()
     semantics = "timeloop-4" if resumes else "timeloop-3.0.3"
     found = []
     for factors in splits(bounds, 3):
         outer, fan, inner = ([factor[place] for factor in factors] for place in range(3))
         if math.prod(fan) > target.arch.compute.instances:
+            continue
+        if any(f != fixed.get(d, f) <= b for d, f, b in zip(DIMENSIONS, inner, bounds, strict=True)):
             continue
         loops, inside = ([(d, n) for d, n in zip(DIMENSIONS, part, strict=True) if n > 1] for part in (outer, inner))
         orders = itertools.permutations(inside) if target.arch.compute.instances > 1 else [tuple(inside)]
@@ -199,10 +205,12 @@ class Enumeration:
 
     def chain_pj(self) -> float:
         """Return the least energy over all cuts into groups."""
-        count = len(self.chain.problems)
+        problems = self.chain.problems
+        apart = [self.part_pj(dict(one.bound), self.capacity, frozenset(), resumes=False) for one in problems]
+        if math.inf in apart:
+            return math.inf
         best = [0.0]
-        for end in range(count):
-            alone = self.part_pj(dict(self.chain.problems[end].bound), self.capacity, frozenset(), resumes=False)
+        for end, alone in enumerate(apart):
             ways = [best[end] + alone, *(best[start] + self.group_pj(start, end) for start in range(end))]
             best.append(min(ways))
         return best[-1]

@@ -1,6 +1,7 @@
 """The hardware of a fused chain: the level where shared tensors live, what words to it cost, and targets of parts."""
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -114,9 +115,20 @@ class Fusion:
         """Whether constraints mean other factors for a part than for the layer."""
         return any(
             loops.maximize or loops.stated or 0 in loops.factors.values()
-            for one in self.target.constraints.levels.values()
-            for loops in (one.temporal, one.spatial)
+            for loops in self._loops(self.target.arch.level_names)
         )
+
+    def ignores(self, whole: Problem, part: Problem) -> bool:
+        """Whether a fixed factor inside the outermost level holds for a layer, and is too large for a part."""
+        return any(
+            part.bound[d] < factor <= whole.bound[d]
+            for loops in self._loops(self.target.arch.level_names[1:])
+            for d, factor in loops.factors.items()
+        )
+
+    def _loops(self, levels: Sequence[str]) -> Iterator[LoopConstraint]:
+        for one in map(self.target.constraints.level, levels):
+            yield from (one.temporal, one.spatial)
 
     def target_of(
         self, problem: Problem, whole: frozenset[str], capacity_words: int, *, resumes: bool

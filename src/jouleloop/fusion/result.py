@@ -86,7 +86,7 @@ class ChainResult:
     lower_bound_pj
         No way to run the chain takes less [pJ].
     searches
-        Searches of parts that were made.
+        Searches of parts that it rests on, those of whole layers that were known before among them.
     """
 
     chain: str

@@ -38,6 +38,8 @@ class ChainSearch:
         Told where the chain stands after every search and on the way, and may stop it; without a limit of its own.
     recompute
         Whether overlaps of windows may be computed again instead of waiting on the chip.
+    known
+        Proven optima of whole layers, without their names, that were found before; those that it finds are added.
     """
 
     chain: Chain
@@ -45,6 +47,7 @@ class ChainSearch:
     seconds: float | None = None
     watch: Watch | None = None
     recompute: bool = False
+    known: dict[Problem, SearchResult] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
     searches: int = 0
     standing: Progress | None = None
@@ -99,9 +102,15 @@ class ChainSearch:
     def alone(self, place: int) -> GroupRun | None:
         """Return a layer that runs alone, None where it has no mapping."""
         problem = self.chain.problems[place]
-        found = self._search(problem, self.fusions[place].target)
+        found = self.known.get(replace(problem, name=""))
+        if found is None:
+            found = self._search(problem, self.fusions[place].target)
+        else:
+            self.searches += 1
         if found.evaluation is None:
             return None
+        if found.optimal:
+            self.known[replace(problem, name="")] = found
         energy_pj = found.evaluation.energy_pj
         run = PartRun(problem, 1, False, found, energy_pj, _outer_words(found, frozenset()))
         layer = LayerRun(self.chain.names[place], (), 0, (run,), 0.0, 0)
@@ -146,7 +155,7 @@ class ChainSearch:
             shared = max(words + sum(map(part.words, part.shared)) for part, words in zip(parts, waiting, strict=True))
             if shared > capacity:
                 continue
-            tight = all(part.regular for part in parts)
+            tight = all(self.bounds.as_layer(part, group.first + place) for place, part in enumerate(parts))
             options = [
                 self.bounds.options(part, able, group.first + place)
                 for place, (part, able) in enumerate(zip(parts, kept, strict=True))

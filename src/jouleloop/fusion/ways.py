@@ -27,7 +27,7 @@ class Way:
     """By layer that runs, the words of overlaps that wait beside its tiles."""
     bounds_pj: tuple[float, ...]
     tight: bool
-    """Whether the bounds know what parts of unequal sizes take on the chip."""
+    """Whether the bounds know what parts take on the chip for which that of the layer does not hold."""
 
     @property
     def bound_pj(self) -> float:
@@ -57,27 +57,39 @@ class Bounds:
 
     def options(self, part: Part, able: frozenset[str], place: int) -> list[Holding]:
         """Return what a layer may hold, how many words that is, and what the layer takes at least then."""
-        inside = self._inside_parts(part, place, tight=False)
+        inside = self._inside_parts(part, place)
         return [
             (names, sum(map(part.words, names)), inside + self._outside(part, names, place))
             for names in part.holdable(able)
         ]
 
-    def _inside_parts(self, part: Part, place: int, *, tight: bool) -> float:
-        """Return what a layer takes inside the outermost level at least (lemma *outside and inside*)."""
+    def as_layer(self, part: Part, place: int) -> bool:
+        """Return whether the bound of the layer holds: parts are equal, and constraints mean the same for them."""
+        fusion = self.fusions[place]
+        return part.regular and (fusion.depends_on_sizes() or not fusion.ignores(part.whole, part.problem))
+
+    def _inside_parts(self, part: Part, place: int) -> float:
+        """Return what a layer takes inside the outermost level at least, without searches of its parts."""
         fusion = self.fusions[place]
         operations = sum(times * fusion.target.costs.compute_pj * problem.macs for problem, times, _ in part.runs)
-        if part.regular:
-            total = self.inside_pj(place)
-        elif tight:
-            total = sum(times * self._least_inside(problem, fusion) for problem, times, _ in part.runs)
-        else:
+        if not self.as_layer(part, place):
             return operations
+        total = self.inside_pj(place)
         for space in part.whole.data_spaces:
             if space.name in part.shared and not space.read_write:
                 filled = sum(times * problem.tensor_words(space) for problem, times, _ in part.runs)
                 total -= fusion.filled_pj(filled)
         return max(operations, total)
+
+    def _inside_each(self, part: Part, held: frozenset[str], place: int) -> float:
+        """Return the same by the bound of each part: inputs on the chip are filled when they change, or not at all."""
+        fusion, total = self.fusions[place], 0.0
+        spared = [s for s in part.whole.data_spaces if s.name in part.shared | held and not s.read_write]
+        for problem, times, _ in part.runs:
+            least = self._least_inside(problem, fusion) - sum(fusion.filled_pj(problem.tensor_words(s)) for s in spared)
+            total += times * max(least, fusion.target.costs.compute_pj * problem.macs)
+        changes = [change for space in spared if space.name in held for change in part.visits(space)]
+        return total + sum(times * fusion.filled_pj(words) for times, words in changes)
 
     def _outside(self, part: Part, held: frozenset[str], place: int) -> float:
         """Return what a layer takes at the outermost level at least."""
@@ -96,12 +108,12 @@ class Bounds:
         return total
 
     def tightened(self, group: Group, way: Way) -> Way:
-        """Return a way with bounds that know what its unequal parts take on the chip."""
+        """Return a way with bounds that know what parts take on the chip for which that of the layer does not hold."""
         bounds = list(way.bounds_pj)
         for place, (part, held) in enumerate(zip(way.parts, way.held, strict=True)):
-            if not part.regular:
-                layer = group.first + place
-                least = self._inside_parts(part, layer, tight=True) + self._outside(part, held, layer)
+            layer = group.first + place
+            if not self.as_layer(part, layer):
+                least = self._inside_each(part, held, layer) + self._outside(part, held, layer)
                 bounds[place] = max(bounds[place], least)
         return replace(way, bounds_pj=tuple(bounds), tight=True)
 

@@ -9,18 +9,26 @@ from jouleloop.errors import Fault, InputError, JouleloopError, raise_all
 from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.fusion.sweep import ChainPoint, ChainSweep
+from jouleloop.mapping.formats import from_levels
 from jouleloop.optimum.limit import INTERRUPT, Watch
+from jouleloop.optimum.result import SearchResult
 from jouleloop.signals import end_if_told
 from jouleloop.study.compute import Job, SearchInterrupted
 from jouleloop.study.keys import code_digest, digest
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetSet
+from jouleloop.workload.problem import Problem
 from jouleloop.workload.variants import variant_label
 
 LOG = logging.getLogger("jouleloop.study")
 #: The module whose code decides results.
 SEARCH = "jouleloop.fusion.search"
 Record = dict[str, Any]
+#: What a stored result says of its search, besides its mapping.
+_TOLD = (
+    *("status", "engine", "lower_bound", "optimal", "proof", "mapspace_size"),
+    *("index_factorizations", "visited", "pruned", "seconds"),
+)
 
 
 def check_chains(
@@ -78,7 +86,8 @@ def chain_records(
                 progress(1, 0)
             yield point, fusions if isinstance(fusions, dict) else known[key]
             continue
-        record = ChainSearch(point.chain, fusions, seconds, watch, sweep.recompute).run().as_json()
+        alone = _alone(job.at(point.variant), point, fusions, store)
+        record = ChainSearch(point.chain, fusions, seconds, watch, sweep.recompute, alone).run().as_json()
         end_if_told()
         if watch is not None and watch.asked() == INTERRUPT:
             raise SearchInterrupted(f"interrupted; {point.chain.name} is not stored")
@@ -101,6 +110,26 @@ def _fusions_of(job: Job, sweep: ChainSweep, point: ChainPoint) -> tuple[Fusion,
         return tuple(Fusion.at(changed.target_for(one.shape), sweep.level) for one in point.chain.problems)
     except InputError as error:
         return {"reason": str(error)}
+
+
+def _alone(
+    job: Job | JouleloopError, point: ChainPoint, fusions: tuple[Fusion, ...], store: ResultStore
+) -> dict[Problem, SearchResult]:
+    """Return the optima of a chain's layers that were searched and stored one by one, as `ChainSearch.known`."""
+    if isinstance(job, JouleloopError) or job.options.most_cycles is not None:
+        return {}
+    layers = zip(point.chain.problems, fusions, strict=True)
+    keys = {job.problem_key(one): (replace(one, name=""), fusion.target) for one, fusion in layers}
+    found = {}
+    for key, record in store.read(keys):
+        problem, target = keys[key]
+        if record["optimal"]:
+            mapping = from_levels(record["mapping"], problem, target.arch)
+            told = {name: record[name] for name in _TOLD}
+            found[problem] = SearchResult(
+                mapping=mapping, evaluation=job.engine.evaluate(problem, target, mapping), **told
+            )
+    return found
 
 
 def _key(fusions: tuple[Fusion, ...], sweep: ChainSweep, point: ChainPoint) -> str:

@@ -10,8 +10,11 @@ import jouleloop as jl
 from jouleloop.api.chains import chain_named, search_chain
 from jouleloop.api.run import architecture_of
 from jouleloop.cli.app import app
+from jouleloop.engines.protocol import Target
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.optimum.limit import Progress, Watch
+from jouleloop.optimum.result import SearchResult
+from jouleloop.workload.problem import Problem
 
 NETWORK = """\
 layers:
@@ -74,6 +77,30 @@ def test_a_second_run_searches_nothing_and_other_ways_are_searched(
     assert (searched, Path("found/chains.parquet").read_bytes()) == ([], before)
     assert run(*fused, "--recompute")[0] == 0
     assert searched == [True]
+
+
+def test_the_optima_of_layers_are_not_searched_again(fused: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[tuple[Problem, Target]] = []
+    engine = ChainSearch._search
+
+    def counted(self: ChainSearch, problem: Problem, target: Target) -> SearchResult:
+        searched.append((problem, target))
+        return engine(self, problem, target)
+
+    monkeypatch.setattr(ChainSearch, "_search", counted)
+    alone = jl.chain("eyeriss", PAIR)
+    whole = architecture_of("eyeriss", searched[0][0]).target(searched[0][0])
+    assert sum(target == whole for _, target in searched) == 2
+    searched.clear()
+    assert run(*fused)[0] == 0
+    assert searched
+    assert not any(target == whole for _, target in searched)
+    [row] = pd.read_csv("found/chains.csv").to_dict("records")
+    assert (row["apart_pj"], row["fused_pj"]) == (alone.apart_pj, alone.energy_pj)
+    assert (row["searches"], row["fused_lower_bound_pj"]) == (alone.searches, alone.lower_bound_pj)
+    searched.clear()
+    jl.chain("eyeriss", ["matmul:M8xN4xK8"] * 2)
+    assert sum(target == whole for _, target in searched) == 1
 
 
 def test_a_search_that_somebody_stops_is_not_stored(fused: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
