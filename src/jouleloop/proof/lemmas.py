@@ -2,11 +2,12 @@
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
+from jouleloop.proof.boxes import values
 from jouleloop.proof.charges import Charges, Energy
 from jouleloop.proof.design import Design, Factors, Keep, divisors
 from jouleloop.proof.unrolled import DOUBLES, meet, within
@@ -21,15 +22,6 @@ class Steps(NamedTuple):
     plain: int
     moved: int = 0
     standing: int = 0
-
-
-def values(rank: Mapping[int, int], seen: Sequence[int], bounds: Sequence[int]) -> int:
-    """Distinct values of a rank of so many indices by dimension, of all ``bounds``, at least (*every word once*)."""
-    open_dims = [d for d in rank if bounds[d] > 1]
-    step = math.gcd(*(rank[d] for d in open_dims))
-    run = max((seen[d] for d in open_dims if rank[d] == step and seen[d] == bounds[d]), default=1)
-    gained = ((seen[d] - 1) * (min(rank[d] // step, run) - 1) for d in open_dims)
-    return 1 + sum(seen[d] - 1 for d in open_dims) + max(gained, default=0)
 
 
 class Bounds(Charges):
