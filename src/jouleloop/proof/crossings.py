@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from jouleloop.proof.boxes import beside, offsets_of, values
 from jouleloop.proof.design import Design, Factors, Keep
-from jouleloop.proof.unrolled import Unrolled
+from jouleloop.proof.unrolled import Unrolled, kept
 
 Floats = npt.NDArray[np.float64]
 
@@ -86,7 +86,6 @@ class Crossings(Unrolled):
                 for d in moving:
                     self.moves[v][d], self.step[v][d] = True, rank[d]
                     self.mate[v][d] = next((e for e in moving if e != d), -1)
-        self.linking: dict[tuple[int, int, Factors, Factors], bool] = {}
         pairs = [
             (v, child, parent)
             for v in range(len(design.spaces))
@@ -109,10 +108,7 @@ class Crossings(Unrolled):
         mate, moves = self.mate[v], self.moves[v]
         sharing = any(mate[d] >= 0 and factors[d] > 1 for d in self.dims)
         if tiles is not None and sharing:
-            key = (v, child + 1, *tiles)
-            if key not in self.linking:
-                self.linking[key] = self._may_link(*key)
-            found.linkless = not self.linking[key]
+            found.linkless = not self._may_link(v, child + 1, *tiles)
         elif tiles is not None:
             found.linkless = max(mate) >= 0
         asked = filled = 1.0
@@ -245,6 +241,7 @@ class Crossings(Unrolled):
         far = [s * (bounds[d] - 1) if extent[d] < bounds[d] else 0 for s, d in zip(steps, pair, strict=True)]
         return math.lcm(*moves) <= min(far)
 
+    @kept
     def _may_link(self, v: int, k: int, extent: Factors, largest: Factors) -> bool:
         """Whether a unit may take words from a mesh neighbour once a step has moved the box (*no links*)."""
         factors, bounds = self.factors[k], self.design.bounds
