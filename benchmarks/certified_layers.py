@@ -23,12 +23,7 @@ LAYERS = (
     ("ResNet-50 fc", "fc:2048x1000", "eyeriss"),
     ("ResNet-50 conv5_reduce", "conv:C2048xM512xP7xQ7xR1xS1", "simba"),
     ("ResNet-50 conv5_spatial", "conv:C512xM512xP7xQ7xR3xS3", "simba"),
-    ("ResNet-50 conv4_reduce", "conv:C1024xM256xP14xQ14xR1xS1", "eyeriss"),
     ("MobileNetV2 classifier", "fc:1280x1000", "simba"),
-    ("MobileNetV2 project1", "conv:C32xM16xP112xQ112xR1xS1", "eyeriss"),
-    ("MobileNetV2 project7", "conv:C960xM320xP7xQ7xR1xS1", "eyeriss"),
-    ("GPT-2 feed-forward", "fc:768x3072", "eyeriss"),
-    ("BERT-base query", "matmul:128x768x768", "simba"),
 )
 
 
