@@ -69,7 +69,7 @@ def true_certificate(kind: str, seed: int) -> Data | None:
         for _ in write.argue(about, found.evaluation.energy_pj, parts, MOST_STEPS):
             pass
         levels = write.without_remainders(found.mapping.as_json())
-        data = write.certificate(about, "energy", found.evaluation.energy_pj, levels, parts)
+        data = write.sealed(about, "energy", found.evaluation.energy_pj, levels, parts)
         return json.loads(json.dumps(check_form(data)))  # type: ignore[no-any-return]
     except (JouleloopError, write.TooLong):
         return None

@@ -80,9 +80,7 @@ def certify(
             raise KeyboardInterrupt(f"{len(parts)}{f' of {count}' if count else ''} parts were written")
     except write.TooLong:
         reason = f"the argument has more than {write.MOST_STEPS:,} steps"
-    if reason:
-        return write.claim(about, objective.name, value, mapping, reason)
-    return write.certificate(about, objective.name, value, mapping, parts)
+    return write.sealed(about, objective.name, value, mapping, parts, reason)
 
 
 def check_known(

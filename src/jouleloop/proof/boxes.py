@@ -1,7 +1,9 @@
 """Boxes of indices by rank: where instances on a mesh hold theirs, and what two boxes have in common."""
 
 import itertools
+import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 Offset = tuple[int, ...]
@@ -49,6 +51,15 @@ def handed_on(
         if any(other < len(before) and before[other] == wanted for other in beside(place, *mesh)):
             found.add(place)
     return frozenset(found)
+
+
+def values(rank: Mapping[int, int], seen: Sequence[int], bounds: Sequence[int]) -> int:
+    """Distinct values of a rank of so many indices by dimension, of all ``bounds``, at least (*every word once*)."""
+    open_dims = [d for d in rank if bounds[d] > 1]
+    step = math.gcd(*(rank[d] for d in open_dims))
+    run = max((seen[d] for d in open_dims if rank[d] == step and seen[d] == bounds[d]), default=1)
+    gained = ((seen[d] - 1) * (min(rank[d] // step, run) - 1) for d in open_dims)
+    return 1 + sum(seen[d] - 1 for d in open_dims) + max(gained, default=0)
 
 
 def less(box: Box, other: Box) -> Boxes:

@@ -8,20 +8,15 @@ import math
 from fractions import Fraction
 from functools import cached_property
 
-from jouleloop.proof.design import Design, Factors, Keep
 from jouleloop.proof.networks import holders, hops_of
 from jouleloop.proof.stated import Way
-from jouleloop.proof.unrolled import Unrolled
+from jouleloop.proof.unrolled import Unrolled, kept
 
 Energy = float | Fraction
 
 
 class Charges(Unrolled):
     """What a word that leaves a level costs at least, and how many instances may share their words."""
-
-    def __init__(self, design: Design, keep: Keep, factors: tuple[Factors, ...]) -> None:
-        super().__init__(design, keep, factors)
-        self._each: dict[tuple[int, int, bool], Fraction] = {}
 
     @cached_property
     def crossed(self) -> dict[int, list[int]]:
@@ -35,17 +30,14 @@ class Charges(Unrolled):
             k: [v for v in own if self.keep[k - 1][v] or self.each(k, v, bypassed=True)] for k, own in passing.items()
         }
 
+    @kept
     def each(self, level: int, v: int, *, bypassed: bool) -> Fraction:
         """Energy of a word sent to one distinct box below a level; ``bypassed``: the level inside keeps nothing of it.
 
         Where links may serve some boxes, of a word to one of those that they cannot.
         """
-        key = level, v, bypassed
-        if key not in self._each:
-            ways = self.design.levels[level].networks
-            total = sum((self._of(way, level, v, bypassed=bypassed) for way in ways), Fraction(0))
-            self._each[key] = total / self.design.unit_pj
-        return self._each[key]
+        ways = self.design.levels[level].networks
+        return sum((self._of(way, level, v, bypassed=bypassed) for way in ways), Fraction(0)) / self.design.unit_pj
 
     def _hops(self, level: int, v: int) -> Fraction:
         """Hops of one word to a distinct box below a level, at least on average."""

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jouleloop.proof.boxes import beside, offsets_of
+from jouleloop.proof.boxes import beside, offsets_of, values
 from jouleloop.proof.design import Design, Factors, Keep
+from jouleloop.proof.unrolled import Unrolled, kept
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,22 +65,12 @@ class Crossing:
         return found
 
 
-def union(here: int, there: int, steps: tuple[int, int], solid: tuple[bool, bool]) -> int:
-    """Words along a rank of which so many values of two dimensions are seen, at least (*words along a rank*)."""
-    words = here + there - 1
-    if steps[1] == 1 and solid[1]:
-        words = max(words, (here - 1) * min(steps[0], there) + there)
-    if steps[0] == 1 and solid[0]:
-        words = max(words, (there - 1) * min(steps[1], here) + here)
-    return words
-
-
-class Crossings:
+class Crossings(Unrolled):
     """What crosses in one unrolling under one choice of what is kept."""
 
     def __init__(self, design: Design, keep: Keep, unrolling: Unrolling) -> None:
-        self.design, self.keep = design, keep
-        self.factors, self.idle = unrolling
+        super().__init__(design, keep, unrolling[0])
+        self.idle = unrolling[1]
         self.levels, self.dims = len(design.levels), range(len(design.bounds))
         #: Units from a level outward, by dimension.
         self.beyond = [
@@ -95,7 +86,6 @@ class Crossings:
                 for d in moving:
                     self.moves[v][d], self.step[v][d] = True, rank[d]
                     self.mate[v][d] = next((e for e in moving if e != d), -1)
-        self.linking: dict[tuple[int, int, Factors, Factors], bool] = {}
         pairs = [
             (v, child, parent)
             for v in range(len(design.spaces))
@@ -118,10 +108,7 @@ class Crossings:
         mate, moves = self.mate[v], self.moves[v]
         sharing = any(mate[d] >= 0 and factors[d] > 1 for d in self.dims)
         if tiles is not None and sharing:
-            key = (v, child + 1, *tiles)
-            if key not in self.linking:
-                self.linking[key] = self._may_link(*key)
-            found.linkless = not self.linking[key]
+            found.linkless = not self._may_link(v, child + 1, *tiles)
         elif tiles is not None:
             found.linkless = max(mate) >= 0
         asked = filled = 1.0
@@ -143,8 +130,7 @@ class Crossings:
                 filled *= words / (1 if found.linkless else here * there)
         if child < 0 and all(f == 1 for f in self.factors[0]):
             asked = math.prod(-(-b // self.beyond[1][d]) for d, b in enumerate(bounds))
-        for level in range(child + 2, crossing.parent + 1):
-            asked *= self.apart(v, level)
+        asked *= self.widest(child + 2, crossing.parent, v)
         if not found.linkless and sharing:
             for d in self.dims:
                 if not moves[d] and not self.idle[child + 1][d]:
@@ -169,15 +155,6 @@ class Crossings:
                 break
         return (number - 1) * tiles[1] + self.design.bounds[d] - (boxes - 1) * tiles[1]
 
-    def apart(self, v: int, level: int) -> int:
-        """Units of a level's fan-out that no other can stand for, at least."""
-        factors, mate = self.factors[level], self.mate[v]
-        return math.prod(
-            factors[d] if mate[d] < 0 else max(factors[d], factors[mate[d]])
-            for d in self.dims
-            if self.moves[v][d] and (mate[d] < 0 or mate[d] > d)
-        )
-
     def along(self, v: int, d: int, first: int, tiles: tuple[Factors, Factors] | None) -> int:
         """Words along the rank of two dimensions that are seen inside all that is unrolled from a level outward."""
         pair = (d, self.mate[v][d])
@@ -186,7 +163,8 @@ class Crossings:
         shares = [-(-self.design.bounds[e] // n) for e, n in zip(pair, units, strict=True)]
         whole = [tiles is not None and tiles[0][e] >= n for e, n in zip(pair, shares, strict=True)]
         solid = (units[0] == 1 or whole[0], units[1] == 1 or whole[1])
-        words = union(shares[0], shares[1], steps, solid)
+        # A dimension whose run has gaps counts as one that is not seen as a whole.
+        words = values(dict(enumerate(steps)), shares, [n + (not one) for n, one in zip(shares, solid, strict=True)])
         if tiles is not None:
             for a, b in ((0, 1), (1, 0)):
                 length = steps[b] * (shares[b] - 1) + 1
@@ -206,8 +184,8 @@ class Crossings:
 
     def _each_pj(self, k: int) -> float:
         """What a word costs in all instances of a level, in units of its energy."""
-        level, instances = self.design.levels[k], math.prod(self.beyond[k + 1])
-        return min(instances, level.clusters) * float(self.design.unit_pj) / level.block_words
+        level = self.design.levels[k]
+        return min(self.instances[k], level.clusters) * float(self.design.unit_pj) / level.block_words
 
     def charge(self, crossing: Crossing) -> None:
         """Write what words of a crossing cost [pJ], and how many outputs need no read and no fill (*price*)."""
@@ -263,6 +241,7 @@ class Crossings:
         far = [s * (bounds[d] - 1) if extent[d] < bounds[d] else 0 for s, d in zip(steps, pair, strict=True)]
         return math.lcm(*moves) <= min(far)
 
+    @kept
     def _may_link(self, v: int, k: int, extent: Factors, largest: Factors) -> bool:
         """Whether a unit may take words from a mesh neighbour once a step has moved the box (*no links*)."""
         factors, bounds = self.factors[k], self.design.bounds

@@ -86,14 +86,14 @@ class Part(Times):
         self.better: tuple[str, float] | None = None
 
     @property
-    def steps(self) -> int:
+    def work(self) -> int:
         """Work so far: bounds that leave something out, and nests as many times as they take longer."""
         return self.cuts + NEST_STEPS * self.count
 
     def did(self, *, cuts: int = 0, nests: int = 0) -> None:
         """Count what was done: a bound that leaves something out, or a nest."""
         self.cuts, self.count = self.cuts + cuts, self.count + nests
-        if self.most_steps is not None and self.steps > self.most_steps:
+        if self.most_steps is not None and self.work > self.most_steps:
             raise TooLong
 
     def root(self) -> tuple[Node | None, float]:

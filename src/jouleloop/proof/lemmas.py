@@ -2,14 +2,15 @@
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
+from jouleloop.proof.boxes import values
 from jouleloop.proof.charges import Charges, Energy
-from jouleloop.proof.design import Design, Factors, Keep, divisors
-from jouleloop.proof.unrolled import DOUBLES, meet, within
+from jouleloop.proof.design import Factors, divisors
+from jouleloop.proof.unrolled import DOUBLES, kept, meet, within
 
 #: A temporal loop: dimension, bound, indices that one iteration moves.
 Loop = tuple[int, int, int]
@@ -23,25 +24,8 @@ class Steps(NamedTuple):
     standing: int = 0
 
 
-def values(rank: Mapping[int, int], seen: Sequence[int], bounds: Sequence[int]) -> int:
-    """Distinct values of a rank of so many indices by dimension, of all ``bounds``, at least (*every word once*)."""
-    open_dims = [d for d in rank if bounds[d] > 1]
-    step = math.gcd(*(rank[d] for d in open_dims))
-    run = max((seen[d] for d in open_dims if rank[d] == step and seen[d] == bounds[d]), default=1)
-    gained = ((seen[d] - 1) * (min(rank[d] // step, run) - 1) for d in open_dims)
-    return 1 + sum(seen[d] - 1 for d in open_dims) + max(gained, default=0)
-
-
 class Bounds(Charges):
     """Lower bounds under one choice of what is kept and one unrolling; energies count `Design.unit_pj`."""
-
-    def __init__(self, design: Design, keep: Keep, factors: tuple[Factors, ...]) -> None:
-        super().__init__(design, keep, factors)
-        self._inward: dict[tuple[int, Factors, int | None, Factors], Energy] = {}
-        self._started: dict[tuple[int, Factors], Energy] = {}
-        self._cuts: dict[tuple[int, Factors, int, Factors], Energy] = {}
-        self._fitting: dict[tuple[int, Factors], bool] = {}
-        self._cost: dict[tuple[int, Factors, int, Factors], Energy] = {}
 
     @cached_property
     def alike(self) -> list[list[bool]]:
@@ -144,12 +128,10 @@ class Bounds(Charges):
 
     # What lies further in, over all choices that are left.
 
+    @kept
     def fits(self, k: int, tile: Factors) -> bool:
         """Whether a tile fits its level."""
-        key = (k, tile)
-        if key not in self._fitting:
-            self._fitting[key] = self.design.fits(k, self.keep[k], self.extent(k + 1, tile))
-        return self._fitting[key]
+        return self.design.fits(k, self.keep[k], self.extent(k + 1, tile))
 
     def _run(self, d: int, tile: Factors) -> Factors:
         """Where a run of loops starts: the tile for all dimensions of one's kind, else 0."""
@@ -166,29 +148,26 @@ class Bounds(Charges):
             start[d] *= bound
         return tuple(start)
 
+    @kept
     def inward(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
         """Least energy from the loops of a level inward; ``j`` is the innermost loop outside, ``start`` of its run."""
-        key = (k, tile, j, start)
-        if key not in self._inward and k == 0:
-            self._inward[key] = 0 if self.design.temporal[0].takes(tile) else math.inf
-        elif key not in self._inward:
-            # What is outside matters where no loop stands here, or all are of its kind.
-            alike = [False] * len(tile) if j is None else self.alike[j]
-            going_on = (self.floor(k, tile, cut, j, start) for cut in self.design.cuts(k, tile, alike))
-            self._inward[key] = min(self._fresh(k, tile), min(going_on, default=math.inf))
-        return self._inward[key]
+        if k == 0:
+            return 0 if self.design.temporal[0].takes(tile) else math.inf
+        # What is outside matters where no loop stands here, or all are of its kind.
+        alike = [False] * len(tile) if j is None else self.alike[j]
+        going_on = (self.floor(k, tile, cut, j, start) for cut in self.design.cuts(k, tile, alike))
+        return min(self._fresh(k, tile), min(going_on, default=math.inf))
 
+    @kept
     def _fresh(self, k: int, tile: Factors) -> Energy:
         """The same where a run starts at the tile: a longer one costs no more."""
-        if (k, tile) not in self._started:
-            movers = self.movers[k]
-            if movers is None:
-                fresh = (self.floor(k, tile, cut, None, tile) for cut in self.design.cuts(k, tile) if cut != tile)
-            else:
-                ways = ((d, part) for d in movers for part in _parts(tile, (d,)))
-                fresh = (self._any_cut(k, part, d, self._run(d, tile)) for d, part in ways)
-            self._started[k, tile] = min(fresh, default=math.inf)
-        return self._started[k, tile]
+        movers = self.movers[k]
+        if movers is None:
+            fresh = (self.floor(k, tile, cut, None, tile) for cut in self.design.cuts(k, tile) if cut != tile)
+        else:
+            ways = ((d, part) for d in movers for part in _parts(tile, (d,)))
+            fresh = (self._any_cut(k, part, d, self._run(d, tile)) for d, part in ways)
+        return min(fresh, default=math.inf)
 
     @cached_property
     def movers(self) -> list[dict[int, list[int]] | None]:
@@ -201,13 +180,11 @@ class Bounds(Charges):
             found.append({d: [e for e in whole if slot.rank[e] >= slot.rank[d]] for d in whole} if known else None)
         return found
 
+    @kept
     def _any_cut(self, k: int, tile: Factors, d: int, start: Factors) -> Energy:
         """Least energy from any cut of a tile inward, by one prime after another; ``d`` is the innermost loop."""
-        key = (k, tile, d, start)
-        if key not in self._cuts:
-            further = [self._any_cut(k, part, d, start) for part in _parts(tile, (self.movers[k] or {})[d])]
-            self._cuts[key] = min([self.below(k, tile, d, start), *further])
-        return self._cuts[key]
+        further = [self._any_cut(k, part, d, start) for part in _parts(tile, (self.movers[k] or {})[d])]
+        return min([self.below(k, tile, d, start), *further])
 
     def floor(self, k: int, tile: Factors, cut: Factors, j: int | None, start: Factors) -> Energy:
         """Least energy from a cut inward, whatever the order of its loops."""
@@ -230,11 +207,9 @@ class Bounds(Charges):
             return rest
         if j is None:
             return rest + self.certain(level, tile, ())
-        key = (level, tile, j, start)
-        if key not in self._cost:
-            self._cost[key] = sum(self._boundary(level, v, tile, j, start) for v in self.crossed[level])
-        return rest + self._cost[key]
+        return rest + sum(self._boundary(level, v, tile, j, start) for v in self.crossed[level])
 
+    @kept
     def _boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> Energy:
         design, shared = self.design, self.design.shared[v]
         outside = [rest // size for rest, size in zip(self.rest, tile, strict=True)]

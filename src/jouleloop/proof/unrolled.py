@@ -1,14 +1,22 @@
 """What follows from an unrolling and a choice of what is kept alone, before any tile is known."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property, partial
+from typing import Any, TypeVar
 
 from jouleloop.proof.design import Design, Factors, Keep, divisors
 
 #: What Timeloop adds in doubles and cuts to an integer can be this much less, relatively, than the exact sum.
 DOUBLES = Fraction(1, 10**12)
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def kept(method: Method) -> Method:
+    """Return a method that remembers what it returned, as long as its object lives."""
+    return cached_property(lambda self: cache(partial(method, self)))  # type: ignore[return-value]
 
 
 class Unrolled:

@@ -10,27 +10,23 @@ from jouleloop.proof.form import digest_of
 from jouleloop.proof.imperfect import TooLong
 from jouleloop.proof.rules import ROUNDING
 
-#: Steps of an imperfect argument (see `jouleloop.proof.imperfect.Part.steps`); beyond, checking takes minutes.
+#: Steps of an imperfect argument (see `jouleloop.proof.imperfect.Part.work`); beyond, checking takes minutes.
 MOST_STEPS = 200_000
 
-__all__ = ["MOST_STEPS", "TooLong", "argue", "certificate", "claim", "unproven", "without_remainders"]
+__all__ = ["MOST_STEPS", "TooLong", "argue", "sealed", "unproven", "without_remainders"]
 
 Data = dict[str, Any]
 
 
-def certificate(about: Data, objective: str, value: float, mapping: list[Data], parts: list[Data]) -> Data:
-    """Return a certificate.
+def sealed(about: Data, objective: str, value: float, mapping: list[Data], parts: list[Data], claim: str = "") -> Data:
+    """Return a certificate, or a claim where a reason says why it has no argument.
 
     ``about`` has layer, hardware, energies, constraints and counting rules, ``parts`` the argument: subproblems that
     cover the mapspace. Both are as docs/proof.md describes them.
     """
-    found = {"certificate": 1, "objective": objective, "value": value, **about, "mapping": mapping, "parts": parts}
-    return {**found, "digest": digest_of(found)}
-
-
-def claim(about: Data, objective: str, value: float, mapping: list[Data], reason: str) -> Data:
-    """Return a file that says what was found, and why no argument is in it."""
-    found = {"claim": reason, "objective": objective, "value": value, **about, "mapping": mapping, "parts": []}
+    kind: Data = {"claim": claim} if claim else {"certificate": 1}
+    found = {**kind, "objective": objective, "value": value, **about, "mapping": mapping}
+    found["parts"] = [] if claim else parts
     return {**found, "digest": digest_of(found)}
 
 
@@ -58,5 +54,5 @@ def argue(about: Data, value: float, parts: list[Data], most_steps: int = MOST_S
         parts.append(imperfect.argument(part))
         if part.better is not None:
             raise InputError(Fault("the optimum is none", value=value, allowed="{} costs {!r} pJ".format(*part.better)))
-        most_steps -= part.steps
+        most_steps -= part.work
         yield False

@@ -8,7 +8,7 @@ import numpy as np
 from jouleloop.optimum.arrays import AXIS, HALO, IDLE, PLACE, REACH, SIDE
 from jouleloop.optimum.bounds import windows
 from jouleloop.optimum.words import find_reach, offsets_of, values_of
-from jouleloop.proof.lemmas import values
+from jouleloop.proof.boxes import values
 
 Window = tuple[list[tuple[int, int, int]], np.ndarray, np.ndarray, np.ndarray]
 
