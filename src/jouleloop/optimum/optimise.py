@@ -391,6 +391,8 @@ class PerfectKernel(Kernel):
         elif rounds.begin():
             self.before, self.found, self.aside = self.mapping(), self.search.new_found(), False
         solver.parts = parts
+        # The tables are of a part of the round before.
+        parts.stand[0]["tabled"] = -1
         solver.raise_by(rounds.groups)
         solver.start(self.mode, self.best)
         self.search.watch.slow_down()
