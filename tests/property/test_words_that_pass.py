@@ -76,7 +76,7 @@ def test_a_level_is_asked_for_no_less_than_is_said_to_pass() -> None:
             asked, filled = counts.levels[0].data["T"].reads, counts.levels[LEVEL].data["T"]
             assert words <= asked + 1, (seed, mapping)
             # Words are asked for by fewer in the mean than is said.
-            alike = boundaries.rows[LEVEL].alike[0, INPUTS]
+            alike = boundaries.multicast(parts.ids, INPUTS, LEVEL, LEVEL, mean=True)[0]
             assert filled.fills * filled.instances <= alike * (asked + 1), (seed, mapping)
             several += alike > 1.0
             compared += 1

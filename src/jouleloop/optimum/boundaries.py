@@ -155,11 +155,14 @@ class Boundaries:
             whole.append(parted.max(axis=0))
         return Unrollings(ids, rows, np.array(most[::-1]), np.stack(whole[::-1]))
 
-    def multicast(self, ids: Ints, v: int, first: int, last: int) -> Floats:
-        """Return by unrolling how many instances ask for one box of a data space across some fan-outs, the last too."""
+    def multicast(self, ids: Ints, v: int, first: int, last: int, *, mean: bool = False) -> Floats:
+        """Return by unrolling how many instances ask for one box of a data space across some fan-outs, the last too.
+
+        At most: of all boxes, or in their mean.
+        """
         product = np.ones(len(ids))
-        for k in range(first, last + 1):
-            product *= self.rows[k].chained[ids[:, k], v]
+        for row, own in zip(self.rows[first : last + 1], ids.T[first : last + 1], strict=True):
+            product *= (row.alike if mean else row.chained)[own, v]
         return product
 
     def least_words(self, group: Unrollings, v: int, first: int, last: int) -> float:
@@ -212,10 +215,7 @@ class Boundaries:
             if parent >= len(spec):
                 continue
             shared = bool(self.lattice.shared[v])
-            beyond = np.ones(len(group.ids))
-            for k in range(top + 1, parent + 1):
-                beyond *= self.rows[k].alike[group.ids[:, k], v]
-            price["beyond"][v] = beyond.max()
+            price["beyond"][v] = self.multicast(group.ids, v, top + 1, parent, mean=True).max()
             price["least_words"][v] = self.least_words(group, v, child + 2, parent)
             if shared and child >= 0:
                 price["apart"][v] = self._apart(group, v, child + 2)

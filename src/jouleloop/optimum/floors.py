@@ -66,8 +66,7 @@ class Floors:
             if len(floor) and base[level, -1] >= 0:
                 places = (self._axis, self._first, inside[level])
                 _write(grid, level, groups.lattice, work[1], places, less_pj, base, floor)
-        raised = np.array([bool(len(floor))])
-        return tables._replace(raised=raised, floor=floor, floor_base=base)
+        return tables._replace(floor=floor, floor_base=base)
 
 
 def _laid_out(grid: Grid, levels: set[int]) -> tuple[Ints, int]:
