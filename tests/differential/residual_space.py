@@ -49,7 +49,7 @@ def mappings(space: MapSpace) -> Iterator[Mapping]:
         for index, (level, spatial, slot) in enumerate(order):
             factors = tuple(ends[d][index] for d in range(len(dims)))
             if spatial:
-                choices.append(arrangements_of(slot.rank, slot.split, factors, fanout[level]))
+                choices.append(arrangements_of(slot, factors, fanout[level]))
             else:
                 loops = [(d, factors[d]) for d in range(len(dims)) if factors[d] > 1]
                 choices.append(

@@ -65,7 +65,7 @@ def mappings(space: MapSpace) -> Iterator[Mapping]:
             if kind == "in":
                 slot = space.spatial[k]
                 assert slot is not None
-                nests.append(list(arrangements_of(slot.rank, slot.split, factors, space.arch.fanout[::-1][k])))
+                nests.append(list(arrangements_of(slot, factors, space.arch.fanout[::-1][k])))
             else:
                 rank = space.temporal[k].rank
                 loops = [(d, end) for d, end in enumerate(factors) if end > 1]

@@ -116,7 +116,7 @@ def stands(space: MapSpace, mirror: Mirror, mapping: Mapping) -> bool:
             continue
         along = np.array([f > 1 or place.split is not None for f in unrolled])
         turned = turned or bool((mirror.turned[k] & along & along[:, None]).any())
-        if loops not in arrangements_of(place.rank, place.split, tuple(unrolled), space.arch.fanout[-1 - k]):
+        if loops not in arrangements_of(place, tuple(unrolled), space.arch.fanout[-1 - k]):
             return turned
     return True
 

@@ -133,7 +133,7 @@ def _about_another(
     space = build_mapspace(problem, target.arch, target.constraints, imperfect=imperfect)
     check_known(space, target.constraints, target.costs, OBJECTIVES[str(data["objective"])], target.semantics)
     wanted = subject(space, target.constraints, target.costs, target.semantics)
-    wanted.setdefault("space", None)
+    wanted = {"space": None, "axes": None, **wanted}
     parts = [key for key, value in wanted.items() if key != "problem" and data.get(key) != value]
     given, asked = data["problem"], wanted["problem"]
     if not isinstance(given, dict) or {**given, "name": ""} != {**asked, "name": ""}:

@@ -91,6 +91,12 @@ class ArchitectureEntry(Strict):
         "timeloop",
     )
 
+    axes: Literal["apart", "free"] = key(
+        "Whether a dimension is unrolled along one axis of a fan-out (apart), or may be along both (free).",
+        "choice",
+        "apart",
+    )
+
     def energy_entries(self) -> Iterator[tuple[str, str | EnergyEntry]]:
         """Yield where each source of energies stands, and what stands there."""
         if isinstance(self.energy, list):

@@ -7,6 +7,8 @@ from jouleloop.mapping.reuse import ALL_REUSE, Reuse
 
 #: Mapspaces by name: the orders of loops that Timeloop's mapper tries, or all that the constraints allow.
 SpaceName = Literal["timeloop", "legal"]
+#: Whether a dimension is unrolled along one axis of a fan-out, or may be along both.
+AxesName = Literal["apart", "free"]
 #: What a layer's sizes decide; no part of the identity of constraints that have none of it.
 _LATER = ("maximize", "capacity", "stated", "by_default", "lowered")
 
@@ -64,6 +66,8 @@ class Constraints:
     """Whether loops must divide the layer, or may end early (Timeloop: the mapspace template ``ruby``)."""
     space: SpaceName = "timeloop"
     """Whether Timeloop's mapper decides some orders of loops (``uber.cpp``), or every order that is allowed counts."""
+    axes: AxesName = "apart"
+    """Whether a dimension may be unrolled along both axes of a fan-out, where no window slides in the layer."""
     min_parallelism: float = 0.0
     """Share of all compute units that a mapping has to use at least."""
     refused: str = ""
@@ -96,5 +100,6 @@ class Constraints:
         found = {"name": self.name, "levels": plain({k: level(v) for k, v in self.levels.items()})}
         found |= {"factors": self.factors} if self.factors != "perfect" else {}
         found |= {"space": self.space} if self.space != "timeloop" else {}
+        found |= {"axes": self.axes} if self.axes != "apart" else {}
         found |= {"min_parallelism": self.min_parallelism} if self.min_parallelism else {}
         return found | ({"refused": self.refused} if self.refused else {})

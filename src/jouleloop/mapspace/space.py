@@ -7,7 +7,7 @@ Levels are indexed from the innermost storage level (0) outward, as in the model
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -40,6 +40,8 @@ class FactorSlot:
     """By dimension: loops are ordered innermost first by rank; equal ranks may stand in any order."""
     split: int | None = None
     """Spatial only: how many positions go to X; None where every split is tried."""
+    both: bool = False
+    """Spatial only: whether a dimension may be unrolled along both axes. Then neither order nor axes change a count."""
 
     def is_open(self, d: int) -> bool:
         """Whether the constraints leave the factor of a dimension open."""
@@ -106,21 +108,21 @@ class MapSpace:
         """Number of ways to spread the factors of all dimensions over the slots."""
         total = 1
         for d, bound in enumerate(self.problem.bounds):
-            limits = tuple((slot.fixed[d], slot.most[d], slot.least[d]) for slot in self.slots)
+            limits = tuple((slot.fixed[d], slot.most[d], slot.least[d], slot.both) for slot in self.slots)
             total *= _count_factorizations(bound, limits)
         return total
 
     @cached_property
     def permutations(self) -> int:
         """Number of loop orders over all slots, before loops of bound 1 are dropped."""
-        return math.prod(_count_orders(slot.rank) for slot in self.slots)
+        return math.prod(_count_orders(slot.rank) ** (1 + slot.both) for slot in self.slots)
 
     @cached_property
     def spatial_splits(self) -> int:
         """Number of ways to divide spatial loops between the mesh axes."""
         total = 1
         for slot in self.spatial:
-            if slot is not None and slot.split is None:
+            if slot is not None and slot.split is None and not slot.both:
                 total *= len(self.problem.bounds) + 1
         return total
 
@@ -136,13 +138,13 @@ def _count_orders(rank: tuple[int, ...]) -> int:
 
 
 @lru_cache(maxsize=65536)
-def _count_factorizations(bound: int, limits: tuple[tuple[int, int, int], ...]) -> int:
+def _count_factorizations(bound: int, limits: tuple[tuple[int, int, int, bool], ...]) -> int:
     if not limits:
         return int(bound == 1)
-    fixed, most, least = limits[0]
-    if fixed != FREE:
-        return _count_factorizations(bound // fixed, limits[1:]) if bound % fixed == 0 else 0
-    return sum(_count_factorizations(bound // f, limits[1:]) for f in divisors(bound) if least <= f <= most)
+    fixed, most, least, both = limits[0]
+    factors = [f for f in divisors(bound) if (least <= f <= most if fixed == FREE else f == fixed)]
+    ways = ((f, len(divisors(f)) if both else 1) for f in factors)
+    return sum(count * _count_factorizations(bound // f, limits[1:]) for f, count in ways)
 
 
 def build_mapspace(
@@ -183,6 +185,9 @@ def build_mapspace(
     if constraints.space != "timeloop" and (imperfect or rounded):
         text = "is searched where loops divide the layer"
         faults.append(Fault(text, constraints.name, "space", constraints.space, "timeloop"))
+    if constraints.axes != "apart" and (imperfect or rounded):
+        text = "are searched where loops divide the layer"
+        faults.append(Fault(text, constraints.name, "axes", constraints.axes, "apart"))
     columns = _keep_columns(problem, arch, constraints, faults)
     if faults:
         raise InputError(faults)
@@ -199,6 +204,7 @@ def _all_slots(
     temporal: list[FactorSlot] = []
     spatial: list[FactorSlot | None] = []
     pruned = constraints.space == "timeloop"
+    free = constraints.axes == "free" and not problem.slides
     for index, (name, fanout) in enumerate(zip(reversed(arch.level_names), reversed(arch.fanout), strict=True)):
         given, fans_out = constraints.level(name), math.prod(fanout) > 1
         # Timeloop's mapper takes one order at tiling level 0 (``uber.cpp``): the innermost loops, or the fan-out below
@@ -209,7 +215,9 @@ def _all_slots(
         field, own = f"{name}.spatial", given.spatial
         if fans_out:
             canonical = pruned and not (own.permutation or own.outer_permutation) and min(fanout) == 1
-            spatial.append(_slot(problem, own, field, source, faults, canonical=canonical, split=own.split))
+            slot = _slot(problem, own, field, source, faults, canonical=canonical, split=own.split)
+            stated = own.permutation or own.outer_permutation or own.split is not None
+            spatial.append(replace(slot, both=free and min(fanout) > 1 and not stated))
             continue
         spatial.append(None)
         text = "a spatial factor is given where the architecture does not fan out"

@@ -45,7 +45,7 @@ def unrollings(space: MapSpace) -> Iterator[Unrolling]:
         longer = []
         for left, inside, arranged in chosen:
             for factors in factor_choices(slot, left, most_units):
-                arrangements = arrangements_of(slot.rank, slot.split, factors, fan)
+                arrangements = arrangements_of(slot, factors, fan)
                 if arrangements:
                     remaining = tuple([a // b for a, b in zip(left, factors, strict=True)])
                     longer.append((remaining, (*inside, factors), (*arranged, arrangements)))
@@ -63,7 +63,21 @@ def factor_choices(slot: FactorSlot, left: Factors, most_units: int) -> tuple[Fa
 
 def fitting_choices(slot: FactorSlot, left: Factors, fanout: tuple[int, int]) -> tuple[Factors, ...]:
     """Return those of `factor_choices` that fit a mesh in some arrangement."""
-    return _fitting_choices(_options(slot, left, math.prod(fanout)), slot.rank, slot.split, fanout)
+    options = _options(slot, left, math.prod(fanout))
+    if slot.both:
+        return _both_choices(options, fanout)
+    return _fitting_choices(options, slot.rank, slot.split, fanout)
+
+
+def arrangements_of(slot: FactorSlot, factors: Factors, fanout: tuple[int, int]) -> tuple[Arrangement, ...]:
+    """Return the distinct arrangements of these factors; empty where none fits the mesh.
+
+    One stands for all where a dimension may be unrolled along both axes: no order counts then.
+    """
+    if slot.both:
+        found = along_both(factors, fanout)
+        return () if found is None else (found,)
+    return arrangements_on(slot.rank, slot.split, factors, fanout)
 
 
 def parallelism(factors: tuple[Factors, ...], fanout: tuple[tuple[int, int], ...]) -> float:
@@ -108,8 +122,40 @@ def _fitting_choices(
     return tuple([factors for factors in choices if fits_mesh(rank, split, factors, fanout)])
 
 
+@lru_cache(maxsize=16384)
+def _both_choices(options: tuple[Factors, ...], fanout: tuple[int, int]) -> tuple[Factors, ...]:
+    choices = _factor_choices(options, math.prod(fanout))
+    return tuple([factors for factors in choices if along_both(factors, fanout) is not None])
+
+
 @lru_cache(maxsize=65536)
-def arrangements_of(
+def along_both(factors: Factors, fanout: tuple[int, int]) -> Arrangement | None:
+    """Return loops of these factors, outermost first, each along X, along Y or along both; None where none fit.
+
+    As few dimensions as may be have two loops.
+    """
+    most_x, most_y = fanout
+    #: By factors along X that fit so far: how many dimensions have two loops, and what each has along X.
+    found: dict[int, tuple[int, Factors]] = {1: (0, ())}
+    for factor in factors:
+        longer: dict[int, tuple[int, Factors]] = {}
+        for used, (parted, chosen) in found.items():
+            for x in divisors(factor):
+                more = parted + (1 < x < factor), (*chosen, x)
+                if used * x <= most_x and more < longer.get(used * x, (len(factors) + 1, ())):
+                    longer[used * x] = more
+        found = longer
+    whole = math.prod(factors)
+    fitting = [chosen for used, chosen in found.items() if whole // used <= most_y]
+    if not fitting:
+        return None
+    along_x = min(fitting)[1]
+    outer = [(d, factor // x, 1) for d, (factor, x) in enumerate(zip(factors, along_x, strict=True)) if factor > x]
+    return (*outer, *((d, x, 0) for d, x in enumerate(along_x) if x > 1))
+
+
+@lru_cache(maxsize=65536)
+def arrangements_on(
     rank: tuple[int, ...], split: int | None, factors: Factors, fanout: tuple[int, int]
 ) -> tuple[Arrangement, ...]:
     """Return the distinct arrangements of these factors; empty where no split fits the mesh."""
@@ -140,7 +186,7 @@ def arrangements_of(
 
 
 def fits_mesh(rank: tuple[int, ...], split: int | None, factors: Factors, fanout: tuple[int, int]) -> bool:
-    """Whether any arrangement of these factors fits the mesh: whether `arrangements_of` returns one."""
+    """Whether any arrangement of these factors fits the mesh: whether `arrangements_on` returns one."""
     most_x, most_y = fanout
     left = math.prod(factors)
     if left > most_x * most_y:

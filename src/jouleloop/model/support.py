@@ -73,6 +73,12 @@ FEATURES = {
         f"{_semantics('charges_networks')}, or networks that take none",
         tuple(Use),
     ),
+    "free_axes": Feature(
+        "dimensions along both axes where networks take energy or distribute",
+        "axes apart",
+        (Use.PERFECT, Use.CERTIFICATE),
+        searched=True,
+    ),
     "spreading": Feature("networks of type M:N", "networks of type 1:1", _UNCOUNTED),
     "ingress_groups": Feature(
         "ingresses that cost energy below a fan-out of a level that cannot add, where outputs have windows, "

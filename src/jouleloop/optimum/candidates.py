@@ -237,7 +237,7 @@ class Candidates:
             slot, factors = self.space.spatial[level], self._own[level][n]
             options: tuple[Arrangement, ...] = self._some.get((level, n), ((),))
             if slot is not None and (level, n) not in self._some:
-                options = arrangements_of(slot.rank, slot.split, factors, self.space.arch.fanout[-1 - level])
+                options = arrangements_of(slot, factors, self.space.arch.fanout[-1 - level])
                 options = _distinct(options) if matter else options[:1]
             first = len(self._loops)
             self._loops += options

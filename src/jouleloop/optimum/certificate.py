@@ -125,6 +125,7 @@ def subject(space: MapSpace, constraints: Constraints, costs: EnergyCosts, seman
         # Levels that have none are left out.
         "constraints": constraints.as_dict()["levels"],
         **({} if space.name == "timeloop" else {"space": space.name}),
+        **({} if constraints.axes == "apart" else {"axes": constraints.axes}),
     }
 
 

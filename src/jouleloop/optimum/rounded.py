@@ -179,7 +179,7 @@ class RoundedKernel(Kernel):
     def _arrangements(self, ends: Ints) -> list[tuple[Arrangement, ...]]:
         """Return by level how its unrolled loops may lie on the mesh."""
         return [
-            ((),) if slot is None else arrangements_of(slot.rank, slot.split, tuple(ends[at].tolist()), fan)
+            ((),) if slot is None else arrangements_of(slot, tuple(ends[at].tolist()), fan)
             for slot, at, fan in zip(self.space.spatial, self.inside, self.space.arch.fanout[::-1], strict=True)
         ]
 

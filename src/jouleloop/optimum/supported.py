@@ -37,6 +37,9 @@ def check_search(
         *_of_reuse(space, rules),
         *_of_groups(space),
     ]
+    if any(slot is not None and slot.both for slot in space.spatial):
+        wired = {one.field for one in found_in_networks(space.arch, costs)}
+        found += [AskedFeature("free_axes", level) for level in sorted(map(str, wired))]
     if space.min_parallelism:
         found.append(AskedFeature("parallelism", "parallelism", space.min_parallelism))
     if space.rounded:

@@ -107,6 +107,9 @@ def fault_of(design: Design, nest: Nest, *, imperfect: bool) -> str:
                 if imperfect and end > 1 and (left[d] < 2 or (free and end > left[d])):
                     return f"{level.name}: {design.dims[d]} may not end at {end}"
                 left[d] = -(-left[d] // end)
+        for axis, most in zip("XY", level.fanout, strict=True):
+            if math.prod(end for _, end, own in nest.spatial[k] if own == axis) > most:
+                return f"{level.name}: its spatial loops do not fit along {axis}"
         if not design.fits(k, nest.keep[k], _extent(design, nest, k + 1)):
             return f"{level.name}: its tiles do not fit"
     if not imperfect and _extent(design, nest, len(design.levels)) != design.bounds:
@@ -123,6 +126,8 @@ def _slot_fault(design: Design, k: int, slot: Slot | None, loops: list[tuple[int
     if not slot.takes(factors):
         return "the constraints do not admit its factors"
     if slot is design.spatial[k]:
+        if slot.both:
+            return ""
         orders = (tuple((d, b) for d, b, _ in order) for order in design.spatial_orders(k, tuple(factors)))
         return "" if tuple(loops) in orders else "no order and split of its spatial loops is admitted"
     order = tuple(d for d, _ in reversed(loops))

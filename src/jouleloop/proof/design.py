@@ -48,6 +48,8 @@ class Slot:
     least: Factors
     rank: Factors
     split: int | None
+    both: bool = False
+    """Whether a dimension may be unrolled along both axes: no count hangs on orders and axes then."""
 
     def admits(self, d: int, factor: int) -> bool:
         """Whether the place may have this factor of a dimension."""
@@ -108,17 +110,22 @@ class Design:
         self.keeps = list(self._keeps(given))
         # Whether Timeloop's mapper decides some orders of loops.
         pruned = data.get("space", "timeloop") == "timeloop"
+        still = not self.wired and all(rank is None for shared in self.shared for rank in shared)
+        free = data.get("axes", "apart") == "free" and still
         #: By level: its temporal slot, and the spatial one where it fans out.
         self.temporal: list[Slot] = []
         self.spatial: list[Slot | None] = []
         for k, (level, one) in enumerate(zip(self.levels, given, strict=True)):
             fans_out = math.prod(level.fanout) > 1
             line = pruned and min(level.fanout) == 1 and not (one.spatial.permutation or one.spatial.outer_permutation)
-            self.spatial.append(self._slot(one.spatial, canonical=line) if fans_out else None)
+            loops = one.spatial
+            ordered = loops.permutation or loops.outer_permutation or loops.split is not None
+            both = free and min(level.fanout) > 1 and not ordered
+            self.spatial.append(self._slot(loops, canonical=line, both=both) if fans_out else None)
             # Tiling level 0 is canonical: the innermost temporal loops, or the fan-out below them where there is one.
             self.temporal.append(self._slot(one.temporal, canonical=pruned and k == 0 and not fans_out))
 
-    def _slot(self, given: Loops, *, canonical: bool) -> Slot:
+    def _slot(self, given: Loops, *, canonical: bool, both: bool = False) -> Slot:
         sizes = dict(zip(self.dims, self.bounds, strict=True))
         # 0 stands for the whole dimension; a factor beyond the dimension is ignored.
         fixed = {d: factor or sizes[d] for d, factor in given.factors.items() if factor <= sizes[d]}
@@ -132,6 +139,7 @@ class Design:
             tuple(given.min_factors.get(d, 1) for d in self.dims),
             tuple(range(len(self.dims)) if canonical else (rank[d] for d in self.dims)),
             given.split,
+            both,
         )
 
     def _keeps(self, given: list[Limits]) -> Iterator[Keep]:
@@ -245,13 +253,23 @@ class Design:
         yield from choose(0, math.prod(self.levels[k].fanout), ())
 
     def spatial_orders(self, k: int, factors: Factors) -> Iterator[Order]:
-        """Every order of the unrolled loops of a level that some split fits on the mesh, outermost first."""
+        """Every order of the unrolled loops of a level that some split fits on the mesh, outermost first.
+
+        Where a dimension may lie along both axes, one order stands for all, each dimension's factors as one loop.
+        """
         columns, rows = self.levels[k].fanout
         slot = self.spatial[k]
         if slot is None:
             yield ()
             return
         moving = [d for d, f in enumerate(factors) if f > 1]
+        if slot.both:
+            along = {1}
+            for factor in factors:
+                along = {x * part for x in along for part in divisors(factor)}
+            if any(x <= columns and math.prod(factors) // x <= rows for x in along):
+                yield tuple((d, factors[d], "X") for d in moving)
+            return
         seen = set()
         for order in slot.orders(moving if slot.split is None else list(range(len(factors)))):
             name = tuple(d for d in order if factors[d] > 1)

@@ -80,10 +80,11 @@ def _names(stated: Certificate) -> Iterator[Fault]:
         "data space": [space.name for space in stated.problem.data_spaces],
         "level": [level.name for level in stated.architecture.levels],
     }
-    once = [("a name stands twice", what, row) for what, row in rows.items()]
+    once: list[tuple[str, str, list[Any]]] = [("a name stands twice", what, row) for what, row in rows.items()]
     for nest in stated.mapping:
-        for loops in (nest.temporal, nest.spatial):
-            once.append(("a dimension loops twice at a level", f"mapping.{nest.level}", [loop[0] for loop in loops]))
+        unrolled = [(d, axis) if stated.axes else d for d, _, axis in nest.spatial]
+        for loops in ([d for d, _ in nest.temporal], unrolled):
+            once.append(("a dimension loops twice at a level", f"mapping.{nest.level}", loops))
     for text, field, row in once:
         if len(set(row)) < len(row):
             yield Fault(text, field=field, value=row)

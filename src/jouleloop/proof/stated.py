@@ -181,6 +181,7 @@ class Certificate(_Strict):
     claim: Name | None = None
     factors: Literal["imperfect"] | None = None
     space: Literal["legal"] | None = None
+    axes: Literal["free"] | None = None
     objective: str
     value: Claimed
     semantics: str

@@ -30,7 +30,8 @@ VariantChunks = dict[str, list[tuple[Variant, Layer]]]
 def files_of(name: str, entry: ArchitectureEntry, root: Path) -> TargetFiles:
     """Return the files that a configuration entry names."""
     where, energy, beside = root / entry.arch, entry.sources(root), root / entry.constraints
-    return TargetFiles(name, where, energy, beside, entry.set, factors=entry.factors, space=entry.space)
+    chosen = {key: getattr(entry, key) for key in ("factors", "space", "axes")}
+    return TargetFiles(name, where, energy, beside, entry.set, **chosen)
 
 
 def targets_of(

@@ -14,7 +14,7 @@ from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.errors import Fault, InputError, JouleloopError, unknown
 from jouleloop.expressions import one_budget
 from jouleloop.files import shown_path
-from jouleloop.mapspace.constraints import Constraints, SpaceName
+from jouleloop.mapspace.constraints import AxesName, Constraints, SpaceName
 from jouleloop.mapspace.read import own_constraints, read_constraints
 from jouleloop.model.semantics import rules_of
 from jouleloop.workload.layer import CONV
@@ -42,6 +42,8 @@ class TargetFiles:
     """Whether loops must divide the layer; None as the constraints say."""
     space: SpaceName = "timeloop"
     """Which orders of loops count; see `Constraints.space`."""
+    axes: AxesName = "apart"
+    """Whether a dimension may be unrolled along both axes; see `Constraints.axes`."""
 
     @property
     def sources(self) -> tuple[EnergySource, ...]:
@@ -124,7 +126,7 @@ class TargetSet:
         return self._targets.setdefault(shape, Target(self.arch, self.costs, given, self.semantics))
 
     def _constraints(self, shape: ProblemShape) -> Constraints:
-        found = replace(self._stated_constraints(shape), space=self.files.space)
+        found = replace(self._stated_constraints(shape), space=self.files.space, axes=self.files.axes)
         return found if self.files.factors is None else replace(found, factors=self.files.factors)
 
     def _stated_constraints(self, shape: ProblemShape) -> Constraints:

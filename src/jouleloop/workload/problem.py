@@ -195,6 +195,12 @@ class Problem:
                     array[s, r, self.shape.dimensions.index(term.dimension)] += value
         return array
 
+    @cached_property
+    def slides(self) -> bool:
+        """Whether several dimensions of more than one value move one rank, as where a window slides."""
+        several = self.projection_array[:, :, np.array(self.bounds) > 1] != 0
+        return bool((several.sum(axis=2) > 1).any())
+
     def tensor_words(self, space: DataSpace | str) -> int:
         """Number of words in the bounding box of a data space, gaps left by a stride included (as Timeloop stores)."""
         if isinstance(space, str):

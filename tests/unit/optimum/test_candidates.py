@@ -14,7 +14,7 @@ from jouleloop.api.project import load_target
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import MapSpace, build_mapspace
-from jouleloop.mapspace.spatial import arrangements_of, fits_mesh, unrollings
+from jouleloop.mapspace.spatial import arrangements_on, fits_mesh, unrollings
 from jouleloop.optimum import candidates
 from jouleloop.optimum.optimise import Search
 from jouleloop.workload.sizes import parse_layer
@@ -29,7 +29,7 @@ def test_a_mesh_is_fitted_where_an_arrangement_is() -> None:
         rank = tuple(drawn.randint(0, 2) for _ in range(dims))
         split = drawn.choice([None, None, *range(dims + 2)])
         fanout = (drawn.randint(1, 12), drawn.randint(1, 12))
-        fits = bool(arrangements_of(rank, split, factors, fanout))
+        fits = bool(arrangements_on(rank, split, factors, fanout))
         assert fits_mesh(rank, split, factors, fanout) == fits, (rank, split, factors, fanout)
         found += fits
     assert 500 < found < 1500

@@ -234,6 +234,9 @@ def constraint_targets(problem: Problem, arch: Architecture, constraints: Constr
     if constraints.space != "timeloop":
         text = "Timeloop's mapper searches its own mapspace"
         raise InputError(Fault(text, constraints.name, "space", constraints.space, "timeloop"))
+    if constraints.axes != "apart":
+        text = "Timeloop writes a dimension once in the spatial loops of a level"
+        raise InputError(Fault(text, constraints.name, "axes", constraints.axes, "apart"))
     targets: list[dict[str, Any]] = []
     spaces = [space.name for space in problem.data_spaces]
     for name, fanout in zip(arch.level_names, arch.fanout, strict=True):

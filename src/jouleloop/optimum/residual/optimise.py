@@ -102,7 +102,7 @@ class ImperfectKernel(Kernel):
             for fixed, least, most, bound in zip(slot.fixed, slot.least, slot.most, self.problem.bounds, strict=True)
         ]
         for factors in _products(choices, units):
-            found = arrangements_of(slot.rank, slot.split, factors, fanout)
+            found = arrangements_of(slot, factors, fanout)
             if found:
                 yield factors, found
 
