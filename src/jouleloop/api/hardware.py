@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jouleloop.api.project import energy_sources, load_target, roots, split_constraints
+from jouleloop.api.project import MapspaceChoice, energy_sources, load_target, roots, split_constraints
 from jouleloop.api.rows import energy_rows, html_table
 from jouleloop.arch.architecture import StorageLevel
 from jouleloop.engines.protocol import SEMANTICS, Target
@@ -58,6 +58,7 @@ class Architecture:
         semantics: str = SEMANTICS[0],
         factors: str | None = None,
         space: str | None = None,
+        axes: str | None = None,
         shape: ProblemShape = CONV,
     ) -> "Architecture":
         """Return the architecture of a name or file.
@@ -82,6 +83,9 @@ class Architecture:
         space
             ``timeloop`` or ``legal``: the orders of loops that Timeloop's mapper tries, or all that the constraints
             allow; as configured without it.
+        axes
+            ``apart`` or ``free``: whether a dimension may be unrolled along both axes of a fan-out, where no window
+            slides in the layer; as configured without it.
         shape
             Shape of problem that the constraints are written for.
 
@@ -101,8 +105,7 @@ class Architecture:
             constraints_file=path,
             variables=variables,
             changes=changes,
-            factors=factors,
-            space=space,
+            mapspace=MapspaceChoice(factors, space, axes),
             shape=shape,
         )
         return cls._of(targets, shape)

@@ -2,9 +2,9 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, get_args
 
 import jouleloop
 from jouleloop.config.load import read_config
@@ -13,7 +13,7 @@ from jouleloop.documents.load import load_document
 from jouleloop.energy.choice import DATA, EnergySource, source_of
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
 from jouleloop.files import is_file
-from jouleloop.mapspace.constraints import SpaceName
+from jouleloop.mapspace.constraints import AxesName, SpaceName
 from jouleloop.study.plan import files_of
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import CONV
@@ -23,6 +23,40 @@ from jouleloop.workload.variants import Value
 _YAML = (".yaml", ".yml")
 _SETS = ("full", "arch-only", "none")
 _DESIGN = (*_YAML, ".jinja2", ".jinja", ".j2")
+#: What may be said of a mapspace, by field of `MapspaceChoice`: what is chosen there, and the choices.
+_CHOICES = {
+    "factors": ("kind of factors", ("perfect", "imperfect")),
+    "space": ("mapspace", get_args(SpaceName)),
+    "axes": ("choice of axes", get_args(AxesName)),
+}
+
+
+@dataclass(frozen=True)
+class MapspaceChoice:
+    """Which mappings count; as configured where nothing is said."""
+
+    factors: str | None = None
+    """``perfect`` or ``imperfect``: whether loops must divide the layer."""
+    space: str | None = None
+    """``timeloop`` or ``legal``: the orders of loops that Timeloop's mapper tries, or all that constraints allow."""
+    axes: str | None = None
+    """``apart`` or ``free``: whether a dimension may be unrolled along both axes of a fan-out."""
+
+    def on(self, files: TargetFiles) -> TargetFiles:
+        """Return the files of a target with this mapspace; raise `InputError` with all that is unknown."""
+        given: dict[str, Any] = {name: text for name, text in vars(self).items() if text is not None}
+        raise_all(
+            [
+                unknown(text, names, what, field=name)
+                for name, text in given.items()
+                for what, names in (_CHOICES[name],)
+                if text not in names
+            ]
+        )
+        return replace(files, **given)
+
+
+AS_CONFIGURED = MapspaceChoice()
 
 
 def own_root() -> Path | None:
@@ -192,8 +226,7 @@ def load_target(
     constraints_file: Path | None = None,
     variables: Mapping[str, str] | None = None,
     changes: Mapping[str, Value] | None = None,
-    factors: str | None = None,
-    space: str | None = None,
+    mapspace: MapspaceChoice = AS_CONFIGURED,
     shape: ProblemShape = CONV,
 ) -> TargetSet:
     """Return the target ``arch``, its files replaced by those given.
@@ -202,10 +235,8 @@ def load_target(
     ----------
     variables, changes
         Variables of a template by name, and attributes to change by path.
-    factors
-        ``perfect`` or ``imperfect``: whether loops must divide the layer; as configured without it.
-    space
-        ``timeloop`` or ``legal``: which orders of loops count; as configured without it.
+    mapspace
+        Which mappings count.
     shape
         Shape of the problem that the constraints are written for.
     """
@@ -215,28 +246,7 @@ def load_target(
     if variables or changes:
         given = tuple((name, value) for name, value in (variables or {}).items())
         files = replace(files, variables=given, changes=tuple((changes or {}).items()))
-    if factors is not None:
-        files = replace(files, factors=factors_of(factors))
-    if space is not None:
-        files = replace(files, space=space_of(space))
+    files = mapspace.on(files)
     if constraints_file is not None:
         files = replace(files, constraints=constraints_file, which=constraints or "full")
     return TargetSet(files, semantics, (shape,))
-
-
-def space_of(text: str) -> SpaceName:
-    """Return ``text``; raise `InputError` where it names no mapspace."""
-    if text == "timeloop":
-        return "timeloop"
-    if text == "legal":
-        return "legal"
-    raise InputError(unknown(text, ("timeloop", "legal"), "mapspace", field="space"))
-
-
-def factors_of(text: str) -> Literal["perfect", "imperfect"]:
-    """Return ``text``; raise `InputError` where it is no kind of factors."""
-    if text == "perfect":
-        return "perfect"
-    if text == "imperfect":
-        return "imperfect"
-    raise InputError(unknown(text, ("perfect", "imperfect"), "kind of factors", field="factors"))

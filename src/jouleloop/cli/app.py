@@ -57,6 +57,7 @@ _OPTION_OF = {
     "constraints": "--constraints",
     "energy": "--energy",
     "engine": "--engine",
+    "axes": "--axes",
     "factors": "--factors",
     "layer": "--layer",
     "layers": "LAYERS",

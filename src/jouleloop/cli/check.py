@@ -108,6 +108,7 @@ def _print(data: dict[str, Any], verdict: "Verdict | None", refused: str, claime
         )
         counted = f"{verdict.parts} parts, {verdict.cuts} cuts and {verdict.nests} nests checked"
         counted += f", of the mapspace {data.get('space', 'timeloop')}"
+        counted += f", axes {data['axes']}" if "axes" in data else ""
         with energies_in(_unit(data["architecture"])):
             unit = said(OBJECTIVES[data["objective"]].unit)
         text = f"proven: {claim} {data['value']!r} {unit} ({counted})"

@@ -86,6 +86,14 @@ Space = Annotated[
         help="timeloop: the orders of loops that its mapper tries; legal: all that constraints allow. As configured.",
     ),
 ]
+Axes = Annotated[
+    str | None,
+    typer.Option(
+        "--axes",
+        help="apart: a dimension is unrolled along one axis of a fan-out; free: along both, where no window slides. "
+        "As configured.",
+    ),
+]
 Objective = Annotated[
     str,
     typer.Option(

@@ -38,6 +38,7 @@ def _settings(command: str, layers: str, jobs: Mapping[str, Job]) -> dict[str, A
             f"factors of {name}": files.factors or "as constrained",
         }
         settings |= {} if files.space == "timeloop" else {f"space of {name}": files.space}
+        settings |= {} if files.axes == "apart" else {f"axes of {name}": files.axes}
     first = next(iter(jobs.values()))
     told = first.options
     return settings | {

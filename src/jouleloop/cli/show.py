@@ -61,7 +61,7 @@ def _show_answer(result: Result, counts: Evaluation, unit: str) -> None:
 
 def _proven(result: Result, search: SearchResult) -> str:
     """Return whether the mapping is the best one, of how many, and else how far from it it can be."""
-    space = result.architecture.target(result.problem).constraints.space
+    space = result.architecture.target(result.problem).constraints.mapspace
     of = f"{count_text(search.mapspace_size)} mappings of the mapspace {space}"
     if search.optimal:
         return f"proven, of {of}"

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jouleloop.api.hardware import Architecture
+from jouleloop.api.project import AS_CONFIGURED, MapspaceChoice
 from jouleloop.api.run import options_of
 from jouleloop.cli import options
 from jouleloop.documents.load import ALLOW_OUTSIDE
 from jouleloop.engines.protocol import SEMANTICS, SearchOptions
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import parse_yaml
+from jouleloop.terminal.splice import spliced
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.variants import Value
@@ -26,8 +28,7 @@ class HardwareChoice:
     components: Sequence[Path]
     variables: Mapping[str, str]
     changes: Mapping[str, Value]
-    factors: str | None = None
-    space: str | None = None
+    mapspace: MapspaceChoice = AS_CONFIGURED
 
     def load(self, arch: str, constraints: str | None = None, shape: ProblemShape = CONV) -> Architecture:
         """Return the architecture ``arch`` under a set of constraints, or under those of a file."""
@@ -39,27 +40,35 @@ class HardwareChoice:
             variables=self.variables,
             changes=self.changes,
             semantics=self.semantics,
-            factors=self.factors,
-            space=self.space,
+            **vars(self.mapspace),
             shape=shape,
         )
 
 
+@dataclass(frozen=True)
+class Mapspace(MapspaceChoice):
+    """What the options say of the mapspace."""
+
+    factors: options.LoopFactors = None
+    space: options.Space = None
+    axes: options.Axes = None
+
+
+@spliced(mapspace=Mapspace)
 def hardware_of(
+    mapspace: MapspaceChoice,
     energy: options.EnergyTable = None,
     components: options.Components = None,
     variables: options.Variables = None,
     allow_outside: options.AllowOutside = False,
     changes: options.Changes = None,
     semantics: options.Semantics = SEMANTICS[0],
-    factors: options.LoopFactors = None,
-    space: options.Space = None,
 ) -> HardwareChoice:
     """Return what the options say."""
     read_outside(allowed=allow_outside)
     given = pairs_of(variables)
     changed = {path: _value(value) for path, value in (_pair(text, "--set") for text in changes or ())}
-    return HardwareChoice(semantics, energy or None, components or (), given, changed, factors, space)
+    return HardwareChoice(semantics, energy or None, components or (), given, changed, mapspace)
 
 
 @dataclass(frozen=True)

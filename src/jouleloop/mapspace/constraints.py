@@ -73,6 +73,11 @@ class Constraints:
     refused: str = ""
     """Why they say nothing of a shape of problem that they are not written for: its layers have no mapping."""
 
+    @property
+    def mapspace(self) -> str:
+        """What the mapspace is called in sentences."""
+        return self.space if self.axes == "apart" else f"{self.space}, axes {self.axes}"
+
     def level(self, name: str) -> LevelConstraints:
         """Return the constraints on a level, empty where there are none."""
         return self.levels.get(name, _UNCONSTRAINED)
