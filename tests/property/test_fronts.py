@@ -82,7 +82,7 @@ def compare_front(problem: Problem, arch: Architecture, costs: EnergyCosts, cons
         compare(layer_front(NativeEngine(), problem, Target(arch, costs, constraints, semantics)), expected)
 
 
-@in_shares(1200, first=200)
+@in_shares(1200, first=400)
 def test_the_front_where_loops_end_early(seeds: range) -> None:
     fronts, points = 0, 0
     for seed in seeds:

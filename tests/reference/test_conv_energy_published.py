@@ -29,7 +29,7 @@ def shape(sweep: str, parameter: int, input_size: int) -> ConvLayer:
         kernel, width = parameter, OUTPUT_WIDTH_BY_KERNEL[parameter]
     else:
         stride, width = parameter, OUTPUT_WIDTH_BY_STRIDE[parameter]
-    return MapSizes(3, outputs, kernel, width, stride=stride, input_height=input_size).made()
+    return MapSizes(3, outputs, kernel, width, stride=stride, input_height=input_size or None).made()
 
 
 def test_all_248_rows_are_there():

@@ -26,7 +26,7 @@ FILES = sorted(FOLDER.glob("*.jsonl.xz"))
 #: Those whose mapspaces take more than some seconds.
 LONG = ("further.jsonl", "windows.jsonl")
 #: Runs of which each takes seconds.
-LONG_RUNS = ("arrays-53", "arrays-257", "general-96", "windows-113", "windows-154", "windows-545", "windows-946")
+LONG_RUNS = ("arrays-53", "axes-257", "general-96", "halos-545", "halos-946", "windows-113", "windows-154")
 
 
 def around(mapping: Mapping, problem: Problem, arch, *, wide: bool) -> MapSpace | None:
