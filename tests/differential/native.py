@@ -4,7 +4,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from differential.case import LATER, Case
+from differential.case import LATER, Case, dump
 from differential.real import SCRATCH, Outcome
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.choice import costs_of, sources_of
@@ -26,7 +26,8 @@ def load(case: Case) -> tuple[Problem, Target]:
     """
     folder = Path(tempfile.mkdtemp(prefix="differential-", dir=SCRATCH))
     try:
-        case.write(folder)
+        for name in ("arch", "problem", "constraints", "ert"):
+            (folder / f"{name}.yaml").write_text(dump(getattr(case, name)), encoding="utf-8")
         problem = read_problem(folder / "problem.yaml")
         arch = read_architecture(folder / "arch.yaml", later=case.semantics in LATER)
         costs = costs_of(arch, sources_of(folder / "ert.yaml"))

@@ -111,7 +111,7 @@ LOADERS: dict[str, Loader] = {
     "architecture v0.3": Loader(_architecture, RUNS / "simba_like.v03.yaml"),
     "constraints": Loader(lambda p: read_constraints(p, simba().arch), ROOT / "mappings/simba.yaml"),
     "design, mapped": Loader(lambda p: _mapped(str(p)), ROOT / "arch/simba.yaml"),
-    "constraints, mapped": Loader(lambda p: _mapped(constraints_file=p), ROOT / "mappings/simba.yaml"),
+    "constraints, mapped": Loader(lambda p: _mapped(constraints=p), ROOT / "mappings/simba.yaml"),
     "energies, mapped": Loader(lambda p: _mapped(energy=[str(p)]), ROOT / "arch/energy/simba-45nm-accelergy03.yaml"),
     "chain": Loader(read_chain, ROOT / "layers/chains/bottleneck_mobilenet.yaml"),
     "sweep of chains": Loader(load_chain_sweep, ROOT / "layers/attention_chain.yaml"),

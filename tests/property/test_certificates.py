@@ -91,8 +91,8 @@ def soundness_case(name: str) -> tuple[Problem, Target]:
     targets = load_target(
         str(folder / "arch.yaml"),
         semantics="timeloop-3.0.3",
-        energy=[str(folder / "ert.yaml")],
-        constraints_file=folder / "constraints.yaml",
+        energy=folder / "ert.yaml",
+        constraints=folder / "constraints.yaml",
         shape=problem.shape,
     )
     return problem, targets.for_shape(problem.shape)

@@ -9,10 +9,10 @@ from scipy.signal import correlate2d
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.convolution.energy import (
     DATAFLOWS,
+    MapSizes,
     buffer_words_needed,
     compulsory_words,
     conv_energy_bounds,
-    layer_of_maps,
     lower_bound_words,
     maps_in_buffer,
     read_once_inputs,
@@ -33,9 +33,9 @@ def shapes(draw: st.DrawFn) -> ConvLayer:
     stride = draw(st.integers(1, 5))
     reach = [(p - 1) * stride + r for p, r in zip(output, kernel, strict=True)]
     sizes = [draw(st.integers(max(1, a - 2 * (r - 1)), a + 2)) for a, r in zip(reach, kernel, strict=True)]
-    return layer_of_maps(
-        draw(st.integers(1, 5)), draw(st.integers(1, 5)), *kernel, *output, stride, *sizes, draw(st.booleans())
-    )
+    maps = (draw(st.integers(1, 5)), draw(st.integers(1, 5)))
+    heights, widths = zip(kernel, output, strict=True)
+    return MapSizes(*maps, *heights, *widths, stride, *sizes, draw(st.booleans())).made()
 
 
 @given(shapes(), st.sampled_from(DATAFLOWS), st.integers(1, 5))
@@ -85,20 +85,20 @@ def test_more_buffer_never_costs_more(shape, buffer_words):
 
 
 def test_everything_in_buffer_moves_every_word_once():
-    shape = layer_of_maps(4, 6, 3, 3, 5, 5)
+    shape = MapSizes(4, 6, 3, 5).made()
     for dataflow, maps in zip(DATAFLOWS, (6, 4), strict=True):
         assert CLOSED[dataflow](shape, buffer_words_needed(shape, dataflow, maps)).total == compulsory_words(shape)
 
 
 def test_a_stride_beyond_the_kernel_skips_words():
     # Three windows of one word every third word: 3 of 7 rows and columns are used.
-    shape = layer_of_maps(1, 1, 1, 1, 3, 3, 3, bias=False)
+    shape = MapSizes(1, 1, 1, 3, stride=3, bias=False).made()
     assert shape.input_map_elements == 49
     assert compulsory_words(shape) == 1 + 9 + 9
 
 
 def test_bounds_tell_what_does_not_fit():
-    shape = layer_of_maps(3, 64, 11, 11, 55, 55, 4)
+    shape = MapSizes(3, 64, 11, 55, stride=4).made()
     rows = {bound.name: bound for bound in conv_energy_bounds(shape, bits=16, buffer_words=4000)}
     assert rows["write_once_outputs_total"].value == 64 * 364 + 64 * 3 * 227**2 + 64 * 3025
     assert rows["read_once_inputs_total"].value is None
@@ -108,7 +108,7 @@ def test_bounds_tell_what_does_not_fit():
 
 def test_the_base_layer_of_the_published_sweeps():
     """64·364 weights, 64·3·224² inputs, 64·55² outputs."""
-    shape = layer_of_maps(3, 64, 11, 11, 55, 55, 4, 224, 224)
+    shape = MapSizes(3, 64, 11, 55, stride=4, input_height=224).made()
     assert write_once_outputs(shape).total == 9850688
     assert read_once_inputs(shape).total == 64 * 364 + 3 * 224**2 + 5 * 64 * 55**2
     assert float(MAC_ENERGY_PJ[8] * shape.macs) == pytest.approx(0.56 * 70276800)
@@ -117,16 +117,16 @@ def test_the_base_layer_of_the_published_sweeps():
 @pytest.mark.parametrize(
     ("make", "named"),
     [
-        (lambda: layer_of_maps(0, 1, 1, 1, 1, 1), "positive integer"),
-        (lambda: layer_of_maps(1, 1, 3, 3, 2, 2, 1, 1, 0), None),
-        (lambda: layer_of_maps(1, 1, 2, 2, 9, 9, 1, 7, 0), "every window must see"),
-        (lambda: layer_of_maps(1, 1, 1, 1, 1, 1, 0), "stride"),
-        (lambda: conv_energy_bounds(layer_of_maps(1, 1, 1, 1, 1, 1), bits=0), "b >= 1"),
-        (lambda: lower_bound_words(layer_of_maps(1, 1, 1, 1, 1, 1), 2), "β >= 3"),
-        (lambda: write_once_outputs(layer_of_maps(1, 1, 3, 3, 2, 2), 13), "Buffer must hold"),
-        (lambda: maps_in_buffer(layer_of_maps(1, 1, 1, 1, 1, 1), "row-stationary", 9), "no such dataflow"),
+        (lambda: MapSizes(0, 1, 1, 1).made(), "positive integer"),
+        (lambda: MapSizes(1, 1, 3, 2, input_height=1).made(), None),
+        (lambda: MapSizes(1, 1, 2, 9, input_height=7).made(), "every window must see"),
+        (lambda: MapSizes(1, 1, 1, 1, stride=0).made(), "stride"),
+        (lambda: conv_energy_bounds(MapSizes(1, 1, 1, 1).made(), bits=0), "b >= 1"),
+        (lambda: lower_bound_words(MapSizes(1, 1, 1, 1).made(), 2), "β >= 3"),
+        (lambda: write_once_outputs(MapSizes(1, 1, 3, 2).made(), 13), "Buffer must hold"),
+        (lambda: maps_in_buffer(MapSizes(1, 1, 1, 1).made(), "row-stationary", 9), "no such dataflow"),
         (
-            lambda: run_write_once_outputs(s := layer_of_maps(1, 1, 1, 1, 1, 1), *random_layer(s), maps=2),
+            lambda: run_write_once_outputs(s := MapSizes(1, 1, 1, 1).made(), *random_layer(s), maps=2),
             "one and all maps",
         ),
     ],

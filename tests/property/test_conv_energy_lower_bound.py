@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from jouleloop.theory.convolution.energy import layer_of_maps, lower_bound_words
+from jouleloop.theory.convolution.energy import MapSizes, lower_bound_words
 from jouleloop.theory.layers import ConvLayer
 
 State = tuple[frozenset, frozenset, frozenset]
@@ -60,40 +60,40 @@ def minimum_words(shape: ConvLayer, buffer_words: int) -> int:
 
 
 CASES = [
-    # channels, outputs, kernel (R, S), output map (P, Q), stride
+    # channels, outputs, R, P, S, Q, stride
     (1, 1, 1, 1, 1, 2, 1),
     (2, 1, 1, 1, 1, 1, 1),
     (1, 2, 1, 1, 1, 2, 1),
     (2, 2, 1, 1, 1, 1, 1),
     (2, 3, 1, 1, 1, 1, 1),
-    (1, 1, 1, 2, 1, 3, 1),
-    (1, 1, 2, 1, 2, 1, 1),
-    (1, 1, 1, 2, 1, 2, 2),
-    (1, 1, 1, 1, 2, 2, 3),
+    (1, 1, 1, 1, 2, 3, 1),
+    (1, 1, 2, 2, 1, 1, 1),
+    (1, 1, 1, 1, 2, 2, 2),
+    (1, 1, 1, 2, 1, 2, 3),
 ]
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("buffer_words", [3, 4, 5, 12])
 def test_no_schedule_moves_less_than_the_lower_bound(case, buffer_words):
-    shape = layer_of_maps(*case, bias=False)
+    shape = MapSizes(*case, bias=False).made()
     assert lower_bound_words(shape, buffer_words) <= minimum_words(shape, buffer_words)
 
 
 def test_two_outputs_that_share_overlapping_windows():
-    shape = layer_of_maps(1, 2, 1, 2, 1, 2, 1, bias=False)
+    shape = MapSizes(1, 2, 1, 1, 2, 2, 1, bias=False).made()
     assert lower_bound_words(shape, 3) <= minimum_words(shape, 3)
 
 
 def test_the_lower_bound_is_attained_where_everything_fits():
-    shape = layer_of_maps(1, 1, 1, 2, 1, 3, 1, bias=False)
+    shape = MapSizes(1, 1, 1, 1, 2, 3, 1, bias=False).made()
     assert minimum_words(shape, 12) == lower_bound_words(shape, 12) == 2 + 4 + 3
 
 
 def test_the_pair_argument_is_active_for_a_small_buffer():
     # Fully connected, 3 x 4: 12 pairs, at most 2 by each arrival, so 6 arrivals, fewer than 3 inputs and 4 outputs;
     # 5 x 5: 25 pairs and 13 arrivals, more than 5 inputs and 5 outputs.
-    shape = layer_of_maps(3, 4, 1, 1, 1, 1, 1, bias=False)
+    shape = MapSizes(3, 4, 1, 1, bias=False).made()
     assert lower_bound_words(shape, 3) == 12 + max(6, 3 + 4)
-    wide = layer_of_maps(5, 5, 1, 1, 1, 1, 1, bias=False)
+    wide = MapSizes(5, 5, 1, 1, bias=False).made()
     assert lower_bound_words(wide, 3) == 25 + 13 > 25 + 5 + 5

@@ -28,6 +28,8 @@ from shares import by_kind
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
 NESTS = 12
+#: Of general designs, rounds of the second take as long as fifty others: another one stands in its place first.
+LAST = {1: 21, 21: 1}
 MOST_LEFT = 400
 """Steps of a walk over what is left, after which it is given up."""
 _SEMANTICS = ("timeloop-3.0.3", "timeloop-2023-04", "timeloop-4")
@@ -79,7 +81,7 @@ def assert_left(groups: Groups, keep: np.ndarray, limit_pj: float, cost_pj: floa
     return True
 
 
-@by_kind((*KINDS, "strided"), 3 * CASES, first=CASES // 2, fewer={"wide": CASES // 20})
+@by_kind((*KINDS, "strided"), 3 * CASES, first=CASES // 4, fewer={"wide": CASES // 20})
 def test_no_mapping_of_a_group_costs_less_than_its_bound(kind: str, seeds: range) -> None:
     compared, close, walked = 0, 0, 0
     for seed in seeds:
@@ -201,7 +203,7 @@ def test_rounds_below_the_incumbent_find_the_same(kind: str, seeds: range, monke
     monkeypatch.setattr(rounds.Rounds, "higher", after_a_round)
     compared = stopped = 0
     for seed in seeds:
-        found = drawn(kind, seed)
+        found = drawn(kind, LAST.get(seed, seed))
         if found is None or found[0].size > 1e9:
             continue
         space, target, _ = found

@@ -347,7 +347,7 @@ def test_faults_carry_values_of_any_kind(text: str, tmp_path: Path) -> None:
     path = tmp_path / "constraints.yaml"
     path.write_text(text)
     with pytest.raises(InputError):
-        load_target("simba", semantics="timeloop-3.0.3", constraints_file=path)
+        load_target("simba", semantics="timeloop-3.0.3", constraints=path)
     with pytest.raises(InputError) as raised:
         validate(Keys, {"a": {"x": 1}, "b": {1, 2}}, "x")
     assert len(raised.value.faults) == 2

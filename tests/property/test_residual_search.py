@@ -72,7 +72,7 @@ def searched(case: Case, most: int) -> tuple[Target, MapSpace] | None:
     return (target, space) if 1 < sizes(space) <= most else None
 
 
-@in_shares(3200, first=400)
+@in_shares(3200, first=200)
 def test_the_search_finds_the_least_of_all_mappings(seeds: range) -> None:
     compared = 0
     for seed in seeds:
@@ -89,7 +89,7 @@ def test_the_search_finds_the_least_of_all_mappings(seeds: range) -> None:
     assert compared >= len(seeds) // 20
 
 
-@in_shares(300, first=100)
+@in_shares(300, first=60)
 def test_the_verifier_proves_the_least_by_itself(seeds: range) -> None:
     """It finds the optimum below a limit just above it, and nothing below the optimum."""
     compared = 0
@@ -194,7 +194,7 @@ def constrained(design: str, semantics: str) -> TargetSet:
     return TargetSet(TargetFiles(design, *files, ROOT / f"mappings/{design}.yaml"), semantics)
 
 
-@in_shares(800, first=100)
+@in_shares(800, first=60)
 def test_where_windows_slide_the_search_finds_the_least(seeds: range) -> None:
     compared = 0
     for seed in seeds:
@@ -256,7 +256,7 @@ def draw_cancelling(seed: int) -> Case:
     return Case(**{**bare.as_json(), "ert": few_energies(rng, components(bare))})
 
 
-@in_shares(130, first=40)
+@in_shares(130, first=20)
 def test_where_two_loops_of_a_window_cancel_the_search_finds_the_least(seeds: range) -> None:
     """And the verifier accepts what proves it: nothing is fetched where a tile stays."""
     compared = 0

@@ -17,6 +17,7 @@ from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.optimum.groups import Groups
 from jouleloop.optimum.optimise import Search
 from sample import sample_mappings, unrolled
+from shares import in_shares
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
 NESTS = 12
@@ -57,9 +58,10 @@ def drawn(rng: random.Random) -> Case:
     return Case(**{**vars(case), "ert": few_energies(random.Random(0), components(case))})
 
 
-def test_a_level_is_asked_for_no_less_than_is_said_to_pass() -> None:
+@in_shares(CASES, first=CASES // 2)
+def test_a_level_is_asked_for_no_less_than_is_said_to_pass(seeds: range) -> None:
     compared = narrow = close = several = 0
-    for seed in range(CASES):
+    for seed in seeds:
         case = drawn(random.Random(seed))
         problem, target = load(case)
         found = build_mapspace(problem, target.arch, target.constraints)
@@ -82,7 +84,7 @@ def test_a_level_is_asked_for_no_less_than_is_said_to_pass() -> None:
             compared += 1
             narrow += words < boundaries.lattice.volume[INPUTS]
             close += words > 0.999 * asked
-    assert compared > CASES
-    assert narrow > CASES // 20
-    assert several > CASES // 10
-    assert close > CASES // 10
+    assert compared > len(seeds)
+    assert narrow > len(seeds) // 20
+    assert several > len(seeds) // 10
+    assert close > len(seeds) // 10

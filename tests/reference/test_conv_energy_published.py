@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jouleloop.theory.convolution.energy import layer_of_maps, write_once_outputs
+from jouleloop.theory.convolution.energy import MapSizes, write_once_outputs
 from jouleloop.theory.layers import ConvLayer
 
 FOLDER = Path(__file__).parent / "published"
@@ -29,7 +29,7 @@ def shape(sweep: str, parameter: int, input_size: int) -> ConvLayer:
         kernel, width = parameter, OUTPUT_WIDTH_BY_KERNEL[parameter]
     else:
         stride, width = parameter, OUTPUT_WIDTH_BY_STRIDE[parameter]
-    return layer_of_maps(3, outputs, kernel, kernel, width, width, stride, input_size, input_size)
+    return MapSizes(3, outputs, kernel, width, stride=stride, input_height=input_size or None).made()
 
 
 def test_all_248_rows_are_there():

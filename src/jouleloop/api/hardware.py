@@ -1,13 +1,13 @@
 """Hardware to map layers onto: an architecture with its energies, constraints and counting rules, found by name."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jouleloop.api.project import MapspaceChoice, energy_sources, load_target, roots, split_constraints
+from jouleloop.api.project import MapspaceChoice, changed_files, roots, target_files
 from jouleloop.api.rows import energy_rows, html_table
 from jouleloop.arch.architecture import StorageLevel
 from jouleloop.engines.protocol import SEMANTICS, Target
@@ -94,26 +94,22 @@ class Architecture:
         InputError
             With all faults of the files together.
         """
-        which, path = _constraints(constraints)
-        texts = [energy] if isinstance(energy, (str, Path)) else energy
-        targets = load_target(
-            str(source),
-            semantics=semantics,
-            constraints=which,
-            energy=None if texts is None else [str(text) for text in texts],
-            components=[Path(text) for text in components],
-            constraints_file=path,
+        files = changed_files(
+            target_files(str(source)),
+            constraints=constraints,
+            energy=energy,
+            components=components,
             variables=variables,
             changes=changes,
             mapspace=MapspaceChoice(factors, space, axes),
-            shape=shape,
         )
-        return cls._of(targets, shape)
+        return cls._of(files, semantics, shape)
 
     @classmethod
-    def _of(cls, targets: TargetSet, shape: ProblemShape) -> "Architecture":
-        found = cls(targets.files, targets.semantics, shape)
-        found.__dict__["targets"] = targets  # what `cached_property` would read once more
+    def _of(cls, files: TargetFiles, semantics: str, shape: ProblemShape) -> "Architecture":
+        """Return the architecture of these files, which are read now."""
+        found = cls(files, semantics, shape)
+        found.targets  # noqa: B018 - reads the files
         return found
 
     def with_(
@@ -128,20 +124,8 @@ class Architecture:
 
         A change of a size changes the energies that are estimated from it; those of a reference table stay.
         """
-        files = self.files
-        which, path = _constraints(constraints)
-        if path is not None:
-            files = replace(files, constraints=path, which=which or "full")
-        elif which == "none":
-            files = replace(files, constraints=None, which="none")
-        elif which is not None:
-            files = replace(files, which=which)
-        if energy is not None:
-            texts = [energy] if isinstance(energy, (str, Path)) else energy
-            files = replace(files, energy=energy_sources([str(text) for text in texts], None, files.sources))
-        if changes:
-            files = replace(files, changes=(*files.changes, *changes.items()))
-        return self._of(TargetSet(files, semantics or self.semantics, (self.shape,)), self.shape)
+        files = changed_files(self.files, constraints=constraints, energy=energy, changes=changes)
+        return self._of(files, semantics or self.semantics, self.shape)
 
     @cached_property
     def targets(self) -> TargetSet:
@@ -208,8 +192,3 @@ class Architecture:
 def architecture_names() -> list[str]:
     """Return the names that `Architecture.read` knows without a path."""
     return sorted({path.stem for root in roots() for path in (root / "arch").glob("*.yaml")})
-
-
-def _constraints(given: str | Path | None) -> tuple[str | None, Path | None]:
-    """Return the set of constraints, and the file where a path is given."""
-    return split_constraints(None if given is None else str(given))

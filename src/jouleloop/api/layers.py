@@ -90,32 +90,44 @@ def sweeps_of(layers: SweepLike, progress: Progress | None = None) -> list[Sweep
 
 def checked_sweeps(layers: SweepLike) -> list[Sweep]:
     """Return what `sweeps_of` does; raise `InputError` too where a sweep tests an unknown growth or variable."""
-    from jouleloop.tables.layers import check_sweeps  # noqa: PLC0415 - loads the statistics
+    if isinstance(layers, Mapping):
+        return _checked_content(layers)
+    sweeps = sweeps_of(layers)
+    _check_tests(sweeps)
+    return sweeps
 
+
+def _checked_content(content: Mapping[str, Any]) -> list[Sweep]:
+    """Return the sweeps of a file's content; faults of its sizes are told together with those of what it tests."""
     faults: tuple[Fault, ...] = ()
     try:
-        sweeps = sweeps_of(layers)
+        sweeps = sweeps_of(content)
     except InputError as error:
-        if not isinstance(layers, Mapping):
-            raise
-        faults = tuple(error.faults)
-        # What is tested does not hang on the sizes: other faults are told together with those of sizes.
-        sizes = {"fixed": 1, "ranges": [1, 2]}
-        named = {
-            key: dict.fromkeys(layers[key], size) for key, size in sizes.items() if isinstance(layers.get(key), Mapping)
-        }
-        try:
-            sweeps = sweeps_of({**layers, **named})
-        except InputError:
-            raise error from None
+        sweeps, faults = _with_small_sizes(content), tuple(error.faults)
     try:
-        check_sweeps(sweep for sweep in sweeps if sweep.variable)
+        _check_tests(sweeps)
     except InputError as error:
-        if not isinstance(layers, Mapping):
-            raise
         faults += tuple(replace(one, source="layers") for one in error.faults)
     raise_all(faults)
     return sweeps
+
+
+def _with_small_sizes(content: Mapping[str, Any]) -> list[Sweep]:
+    """Return the sweeps of content with other sizes, on which its tests do not hang; none where it has other faults."""
+    sizes = {"fixed": 1, "ranges": [1, 2]}
+    named = {
+        key: dict.fromkeys(content[key], size) for key, size in sizes.items() if isinstance(content.get(key), Mapping)
+    }
+    try:
+        return sweeps_of({**content, **named})
+    except InputError:
+        return []
+
+
+def _check_tests(sweeps: Iterable[Sweep]) -> None:
+    from jouleloop.tables.layers import check_sweeps  # noqa: PLC0415 - loads the statistics
+
+    check_sweeps(sweep for sweep in sweeps if sweep.variable)
 
 
 def _named(text: str, progress: Progress | None) -> list[Sweep]:

@@ -92,49 +92,36 @@ def project_config(root: Path) -> Config | None:
     return read_config(path) if path.is_file() else None
 
 
-def target_files(arch: str, constraints: str | None = None) -> TargetFiles:
-    """Return the files of the target ``arch``.
+def target_files(arch: str) -> TargetFiles:
+    """Return the files of a target: a name in the configuration or in ``arch/``, or an architecture file's path.
 
     Raises `InputError` where there is no such architecture.
-
-    Parameters
-    ----------
-    arch
-        A name in the configuration or in ``arch/``, or the path of an architecture file.
-    constraints
-        Set of constraints, ``full`` or ``arch-only``; ``none`` for no constraints at all.
     """
     known: set[str] = set()
     for root in roots():
         config = project_config(root)
         if config is not None and arch in config.architectures:
-            entry = config.architectures[arch]
-            found = files_of(arch, entry, root)
-            found = replace(found, which=constraints or found.which)
-            break
+            return files_of(arch, config.architectures[arch], root)
         path = Path(arch) if Path(arch).suffix in _DESIGN else root / "arch" / f"{arch}.yaml"
         if is_file(path):
-            found = _by_convention(path, root, constraints or "full")
-            break
+            return _by_convention(path, root)
         known |= {child.stem for child in (root / "arch").glob("*.yaml")} | set(config.architectures if config else ())
-    else:
-        if Path(arch).suffix in _DESIGN:
-            raise InputError(Fault("no such file", "architecture", value=arch))
-        allowed = f"{', '.join(sorted(known))} or the path of a YAML file"
-        raise InputError(
-            Fault("unknown architecture", "architecture", value=arch, allowed=allowed, nearest=nearest(arch, known))
-        )
-    return replace(found, constraints=None, which="none") if constraints == "none" else found
+    if Path(arch).suffix in _DESIGN:
+        raise InputError(Fault("no such file", "architecture", value=arch))
+    allowed = f"{', '.join(sorted(known))} or the path of a YAML file"
+    raise InputError(
+        Fault("unknown architecture", "architecture", value=arch, allowed=allowed, nearest=nearest(arch, known))
+    )
 
 
-def _by_convention(path: Path, root: Path, which: str) -> TargetFiles:
+def _by_convention(path: Path, root: Path) -> TargetFiles:
     beside = _beside(path, root, ("../mappings", "mappings"))
     if _states_energies(path):
-        return TargetFiles(path.name.split(".")[0], path, [EnergySource("tables", path)], beside, which)
+        return TargetFiles(path.name.split(".")[0], path, [EnergySource("tables", path)], beside)
     # Energies of its own table first; what that does not know, or all where there is none, from the attributes.
     table = _beside(path, root, ("energy", "arch/energy"))
     energy = ([] if table is None else [EnergySource("tables", table)]) + [_interpolated(root)]
-    return TargetFiles(path.name.split(".")[0], path, energy, beside, which)
+    return TargetFiles(path.name.split(".")[0], path, energy, beside)
 
 
 def _states_energies(path: Path) -> bool:
@@ -206,13 +193,35 @@ def energy_sources(
     return tuple(found)
 
 
-def split_constraints(text: str | None) -> tuple[str | None, Path | None]:
-    """Return the set of constraints, and the constraints file where ``text`` is a path."""
-    if text is None or text in _SETS:
-        return text, None
+def changed_files(
+    files: TargetFiles,
+    *,
+    constraints: str | Path | None = None,
+    energy: str | Path | Sequence[str | Path] | None = None,
+    components: Sequence[str | Path] = (),
+    variables: Mapping[str, str] | None = None,
+    changes: Mapping[str, Value] | None = None,
+    mapspace: MapspaceChoice = AS_CONFIGURED,
+) -> TargetFiles:
+    """Return the files of a target with what is given in the place of their own; see `Architecture.read`."""
+    if constraints is not None:
+        files = _constrained(files, str(constraints))
+    texts = [str(text) for text in ([energy] if isinstance(energy, (str, Path)) else energy or ())]
+    if texts or components:
+        files = replace(files, energy=energy_sources(texts, [Path(path) for path in components], files.sources))
+    given = tuple(variables.items()) if variables else files.variables
+    return mapspace.on(replace(files, variables=given, changes=(*files.changes, *(changes or {}).items())))
+
+
+def _constrained(files: TargetFiles, text: str) -> TargetFiles:
+    """Return the files with a set of constraints, with none, or with those of the file that ``text`` names."""
+    if text == "none":
+        return replace(files, constraints=None, which="none")
+    if text in _SETS:
+        return replace(files, which=text)
     path = Path(text)
     if path.suffix in _YAML:
-        return None, path
+        return replace(files, constraints=path, which="full")
     raise InputError(unknown(text, _SETS, "set of constraints", field="constraints"))
 
 
@@ -220,33 +229,9 @@ def load_target(
     arch: str,
     *,
     semantics: str,
-    constraints: str | None = None,
-    energy: Sequence[str] | None = None,
-    components: Sequence[Path] | None = None,
-    constraints_file: Path | None = None,
-    variables: Mapping[str, str] | None = None,
-    changes: Mapping[str, Value] | None = None,
-    mapspace: MapspaceChoice = AS_CONFIGURED,
+    constraints: str | Path | None = None,
+    energy: str | Path | None = None,
     shape: ProblemShape = CONV,
 ) -> TargetSet:
-    """Return the target ``arch``, its files replaced by those given.
-
-    Parameters
-    ----------
-    variables, changes
-        Variables of a template by name, and attributes to change by path.
-    mapspace
-        Which mappings count.
-    shape
-        Shape of the problem that the constraints are written for.
-    """
-    files = target_files(arch, constraints)
-    if energy or components:
-        files = replace(files, energy=energy_sources(energy, components, files.sources))
-    if variables or changes:
-        given = tuple((name, value) for name, value in (variables or {}).items())
-        files = replace(files, variables=given, changes=tuple((changes or {}).items()))
-    files = mapspace.on(files)
-    if constraints_file is not None:
-        files = replace(files, constraints=constraints_file, which=constraints or "full")
-    return TargetSet(files, semantics, (shape,))
+    """Return the target ``arch`` under constraints that are written for a shape of problem; see `Architecture.read`."""
+    return TargetSet(changed_files(target_files(arch), constraints=constraints, energy=energy), semantics, (shape,))

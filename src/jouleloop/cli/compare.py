@@ -1,5 +1,6 @@
 """``jouleloop compare``: two tables of results, row by row and field by field."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from jouleloop.terminal.console import print_json, print_table, stdout
-from jouleloop.terminal.splice import AsJson
+from jouleloop.terminal.splice import AsJson, spliced
 
 if TYPE_CHECKING:  # pandas is slow to import
     from jouleloop.tables.compare import FieldComparison, TableComparison
@@ -16,17 +17,25 @@ if TYPE_CHECKING:  # pandas is slow to import
 _SHOWN_ROWS = 10
 
 
-def compare(
-    first: Annotated[Path, typer.Argument(metavar="A", help="Table of results, .parquet or .csv.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Table of results, .parquet or .csv.")],
+@dataclass(frozen=True)
+class ColumnChoice:
+    """What the options say of columns, by their names with commas."""
+
     on: Annotated[
         str | None,
         typer.Option(
             "--on", help="Columns that identify a row, with commas; else architecture, sweep, layer and so on."
         ),
-    ] = None,
-    only: Annotated[str | None, typer.Option("--only", help="Compare these columns only (names with commas).")] = None,
-    ignore: Annotated[str | None, typer.Option("--ignore", help="Leave these columns out (names with commas).")] = None,
+    ] = None
+    only: Annotated[str | None, typer.Option("--only", help="Compare these columns only (names with commas).")] = None
+    ignore: Annotated[str | None, typer.Option("--ignore", help="Leave these columns out (names with commas).")] = None
+
+
+@spliced(columns=ColumnChoice)
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="Table of results, .parquet or .csv.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Table of results, .parquet or .csv.")],
+    columns: ColumnChoice,
     tolerance: Annotated[
         float, typer.Option("--tolerance", min=0.0, help="Relative difference up to which numbers are equal (share).")
     ] = 1e-9,
@@ -44,9 +53,9 @@ def compare(
     found = compare_tables(
         read_any(first),
         read_any(second),
-        on=_names(on),
-        only=_names(only),
-        ignore=_names(ignore),
+        on=_names(columns.on),
+        only=_names(columns.only),
+        ignore=_names(columns.ignore),
         relative=tolerance,
         absolute=absolute,
         text=text,

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -44,7 +45,20 @@ def engine_with_progress(name: str, seconds: float | None, unit: str, *, profile
         yield back_end
 
 
-@spliced(hardware=hardware_of, how=search_of)
+@dataclass(frozen=True)
+class Files:
+    """The files that the options ask for; None where one is not asked for."""
+
+    mapping: Annotated[
+        Path | None, typer.Option("--write-mapping", help="Write the mapping to this file, as timeloop-model reads it.")
+    ] = None
+    certificate: Annotated[
+        Path | None,
+        typer.Option("--certificate", help="Write the proof of the optimum to this file; jouleloop check verifies it."),
+    ] = None
+
+
+@spliced(hardware=hardware_of, how=search_of, files=Files)
 def map_layer(
     arch: options.Arch,
     layer: options.LayerText,
@@ -56,34 +70,28 @@ def map_layer(
     ] = False,
     verbose: options.Verbose = False,
     as_json: options.AsJson = False,
-    write_mapping: Annotated[
-        Path | None, typer.Option("--write-mapping", help="Write the mapping to this file, as timeloop-model reads it.")
-    ] = None,
-    certificate: Annotated[
-        Path | None,
-        typer.Option("--certificate", help="Write the proof of the optimum to this file; jouleloop check verifies it."),
-    ] = None,
+    files: Files,
 ) -> None:
     """Find the cheapest mapping of one layer; exit code 1 where there is none."""
     told = how.options
     if profile and how.engine != "native":
         raise InputError(Fault("is for the native engine", "--profile", value=how.engine))
-    if certificate is not None and (how.engine != "native" or len(told.objective) > 1 or told.budget is not None):
+    if files.certificate is not None and (how.engine != "native" or len(told.objective) > 1 or told.budget is not None):
         fault = "is written by the native engine, for one objective, without a budget"
-        raise InputError(Fault(fault, "--certificate", value=str(certificate)))
+        raise InputError(Fault(fault, "--certificate", value=str(files.certificate)))
     problem = problem_of(layer, hardware.variables)
     chosen = hardware.load(arch, how.constraints, problem.shape)
     target = chosen.target(problem)
     with engine_with_progress(how.engine, told.seconds, target.costs.unit, profile=profile) as back_end:
         result = search_told(chosen, problem, back_end, told)
-    if write_mapping is not None and result.mapping is not None:
+    if files.mapping is not None and result.mapping is not None:
         header = f"# {result.problem.name} on {chosen.name}: {result.energy_pj} {result.unit}\n"
-        write_text(write_mapping, header + result.to_timeloop())
-    elif write_mapping is not None and result.ok:
-        print_note(f"{write_mapping} is not written: {result.reason}")
+        write_text(files.mapping, header + result.to_timeloop())
+    elif files.mapping is not None and result.ok:
+        print_note(f"{files.mapping} is not written: {result.reason}")
     ended = result.search is not None and result.search.stopped == INTERRUPT
-    if certificate is not None and result.ok:
-        ended |= not _write_certificate(certificate, result)
+    if files.certificate is not None and result.ok:
+        ended |= not _write_certificate(files.certificate, result)
     for note in notes(result):
         print_note(f"note: {note}")
     if as_json:

@@ -8,17 +8,15 @@ from jouleloop.api.layers import sweeps_of
 from jouleloop.api.run import jobs_of
 from jouleloop.cli import options
 from jouleloop.cli.fuse_network import fuse_networks, fused_sweeps
-from jouleloop.cli.own_folder import own_folder
+from jouleloop.cli.own_folder import Destination
 from jouleloop.cli.sweep import search_all
 from jouleloop.cli.target_options import FusionChoice, HardwareChoice, SearchChoice, hardware_of, search_of
-from jouleloop.cli.write_mappings import check_folder, write_mappings
 from jouleloop.errors import Fault, InputError
-from jouleloop.study.store import ResultStore
 from jouleloop.terminal.console import print_text
 from jouleloop.terminal.splice import spliced
 
 
-@spliced(hardware=hardware_of, how=search_of, fusion=FusionChoice)
+@spliced(hardware=hardware_of, how=search_of, fusion=FusionChoice, into=Destination)
 def network(
     name: Annotated[
         str, typer.Argument(metavar="NETWORK", help="Network: a file in layers/networks/ by name, or any by its path.")
@@ -27,13 +25,11 @@ def network(
     hardware: HardwareChoice,
     how: SearchChoice,
     fusion: FusionChoice,
-    output: options.Output = None,
+    into: Destination,
     *,
     fuse: Annotated[
         bool, typer.Option("--fuse", help="Search the network's chains, too, fused where that takes less energy.")
     ] = False,
-    replace: options.Replace = False,
-    mappings: options.WriteMappings = None,
 ) -> None:
     """Search every layer of a network; print its energy layer by layer. Exit code 1 where a layer has no mapping."""
     networks = sweeps_of(name)
@@ -44,11 +40,9 @@ def network(
     chains = fused_sweeps(networks, jobs, how, fusion) if fuse else []
     if fusion != FusionChoice() and not fuse:
         raise InputError(Fault("--level, --recompute and --page are about fused layers", allowed="--fuse"))
-    check_folder(mappings)
-    folder = own_folder(output, "network", name, networks, jobs, replace=replace)
+    folder = into.folder("network", name, networks, jobs)
     search_all(networks, jobs, folder, show=True)
-    if mappings is not None:
-        write_mappings(networks, jobs, ResultStore(folder / "store"), mappings)
+    into.write_mappings(networks, jobs, folder)
     from jouleloop.columns import read_table  # noqa: PLC0415 - loads pandas
     from jouleloop.tables.layouts import ENERGIES, NETWORKS  # noqa: PLC0415
     from jouleloop.tables.networks import SUMS  # noqa: PLC0415

@@ -14,11 +14,10 @@ from rich.text import Text
 from jouleloop.api.layers import sweeps_of
 from jouleloop.api.run import jobs_of
 from jouleloop.cli import options
-from jouleloop.cli.own_folder import own_folder
+from jouleloop.cli.own_folder import Destination
 from jouleloop.cli.show_network import show_networks
 from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.watching import say_if_compiling, told_as_stored
-from jouleloop.cli.write_mappings import check_folder, write_mappings
 from jouleloop.files import remove_left_over
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.optimum.limit import Progress as SearchProgress
@@ -36,7 +35,7 @@ from jouleloop.units import WORDS, unit_of
 from jouleloop.workload.sweep import Sweep
 
 
-@spliced(hardware=hardware_of, how=search_of)
+@spliced(hardware=hardware_of, how=search_of, into=Destination)
 def sweep(
     layers: Annotated[
         str, typer.Argument(help="Layers file: a path, or the name of a file in layers/ or layers/networks/.")
@@ -44,10 +43,8 @@ def sweep(
     arch: options.Archs,
     hardware: HardwareChoice,
     how: SearchChoice,
-    output: options.Output = None,
+    into: Destination,
     *,
-    replace: options.Replace = False,
-    mappings: options.WriteMappings = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Write a line a layer to logs/sweep.log in the output folder.")
     ] = False,
@@ -59,11 +56,9 @@ def sweep(
         sweeps = sweeps_of(layers, lambda made, total: status.update(f"{made:,} of {total:,} points"))
     check_sweeps(sweeps)
     jobs = jobs_of(sweeps, [hardware.load(name, how.constraints) for name in arch], how.engine, how.options)
-    check_folder(mappings)
-    folder = own_folder(output, "sweep", layers, sweeps, jobs, replace=replace)
+    folder = into.folder("sweep", layers, sweeps, jobs)
     search_all(sweeps, jobs, folder, log=folder / "logs" / "sweep.log" if verbose else None)
-    if mappings is not None:
-        write_mappings(sweeps, jobs, ResultStore(folder / "store"), mappings)
+    into.write_mappings(sweeps, jobs, folder)
 
 
 def search_all(

@@ -37,10 +37,11 @@ def is_area(value: Any) -> bool:
     return not isinstance(value, bool) and isinstance(value, (int, float)) and 0 <= value < 1e15
 
 
-def read_areas(path: Path) -> dict[str, float]:
+def read_areas(path: Path, data: Any = None) -> dict[str, float]:
     """Return the area [um2] of one instance by component name, from the ``ART`` of a file with an ``ERT`` or beside it.
 
-    The file beside it has ``ART`` for ``ERT`` in its name, as Accelergy and Timeloop write them.
+    The file beside it has ``ART`` for ``ERT`` in its name, as Accelergy and Timeloop write them. ``data`` is what the
+    file holds, where it was read before.
 
     Raises
     ------
@@ -50,7 +51,7 @@ def read_areas(path: Path) -> dict[str, float]:
     Source: Timeloop ``src/model/topology.cpp``, ``ParseAccelergyART``.
     """
     beside = path.with_name(path.name.replace("ERT", "ART"))
-    data = read_yaml(path)
+    data = read_yaml(path) if data is None else data
     if "ART" not in data and beside != path and beside.is_file():
         path, data = beside, read_yaml(beside)
     top = data.get("ART") if isinstance(data, Mapping) else None
@@ -67,8 +68,10 @@ def read_areas(path: Path) -> dict[str, float]:
     return found
 
 
-def read_ert(path: Path) -> dict[str, dict[str, float]]:
+def read_ert(path: Path, data: Any = None) -> dict[str, dict[str, float]]:
     """Return the largest energy in pJ of each action by component name, from a file with an ``ERT``.
+
+    ``data`` is what the file holds, where it was read before.
 
     Raises
     ------
@@ -78,7 +81,7 @@ def read_ert(path: Path) -> dict[str, dict[str, float]]:
 
     Source: Timeloop ``src/model/topology.cpp``, ``ParseAccelergyERT``.
     """
-    data = read_yaml(path)
+    data = read_yaml(path) if data is None else data
     top = data.get("ERT") if isinstance(data, Mapping) else None
     if not isinstance(top, Mapping):
         raise EnergyTableError(Fault("holds no energy reference table", str(path), allowed="a mapping under 'ERT'"))

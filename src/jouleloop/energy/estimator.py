@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy, NetworkEnergy
@@ -102,9 +102,10 @@ class ErtEstimator:
     area_um2: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, path: Path) -> "ErtEstimator":
-        """Return the estimator for the table in a file."""
-        return cls(path.name.removesuffix(path.suffix), read_ert(path), str(path), area_um2=read_areas(path))
+    def of(cls, path: Path, data: Any) -> "ErtEstimator":
+        """Return the estimator for the table in a file, which holds ``data``."""
+        name = path.name.removesuffix(path.suffix)
+        return cls(name, read_ert(path, data), str(path), area_um2=read_areas(path, data))
 
     def digest(self) -> str:
         """Return a hash of the table's content."""
@@ -124,7 +125,7 @@ class ErtEstimator:
 def read_estimator(path: Path) -> TableEstimator | ErtEstimator:
     """Return the estimator for a file with a reference table of ours, or an ERT as Accelergy writes it."""
     data = read_yaml(path)
-    return ErtEstimator.read(path) if isinstance(data, Mapping) and "ERT" in data else TableEstimator.read(path)
+    return ErtEstimator.of(path, data) if isinstance(data, Mapping) and "ERT" in data else TableEstimator.read(path)
 
 
 def estimate_costs(

@@ -9,8 +9,8 @@ from jouleloop.engines.protocol import Target
 from jouleloop.tables.published import read_published
 from jouleloop.tables.theory_ratio import on_chip_words
 from jouleloop.theory.convolution.energy import (
+    MapSizes,
     buffer_words_needed,
-    layer_of_maps,
     lower_bound_words,
     read_once_inputs,
     write_once_outputs,
@@ -32,7 +32,7 @@ def conv_shape(row: Mapping[Any, Any], *, bias: bool = True) -> ConvLayer:
     Timeloop knows no padding: what a window reaches lies in DRAM and is moved.
     """
     channels, outputs, r, s, p, q, stride = (int(row[key]) for key in ("C", "M", "R", "S", "P", "Q", "w_stride"))
-    return layer_of_maps(channels, outputs, r, s, p, q, stride, bias=bias)
+    return MapSizes(channels, outputs, r, p, s, q, stride, bias=bias).made()
 
 
 def conv_energy_table(energies: pd.DataFrame, targets: Mapping[str, Target], sweeps: Sequence[Sweep]) -> pd.DataFrame:

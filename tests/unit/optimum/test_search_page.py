@@ -19,8 +19,8 @@ def test_the_table_of_the_example() -> None:
     target = load_target(
         str(EXAMPLE / "arch.yaml"),
         semantics="timeloop-3.0.3",
-        energy=[str(EXAMPLE / "ert.yaml")],
-        constraints_file=EXAMPLE / "constraints.yaml",
+        energy=EXAMPLE / "ert.yaml",
+        constraints=EXAMPLE / "constraints.yaml",
         shape=problem.shape,
     ).for_shape(problem.shape)
     space = build_mapspace(problem, target.arch, target.constraints)

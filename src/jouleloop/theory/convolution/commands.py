@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_text
 from jouleloop.terminal.console import print_json, stdout
 from jouleloop.terminal.splice import AsJson
@@ -11,7 +10,7 @@ from jouleloop.theory.bound import Bound
 from jouleloop.theory.commands import BOUNDS, DATAFLOW, command
 from jouleloop.theory.convolution.bounds import parallel_bounds, single_processor_bounds
 from jouleloop.theory.convolution.crossover import parallel_terms, single_processor_terms
-from jouleloop.theory.convolution.energy import conv_energy_bounds, layer_of_maps, maps_in_buffer
+from jouleloop.theory.convolution.energy import MapSizes, conv_energy_bounds, maps_in_buffer
 from jouleloop.theory.convolution.execute_energy import EnergyDataflow, random_layer, run_dataflow
 from jouleloop.theory.convolution.execution import ConvSchedule, run_schedule
 from jouleloop.theory.convolution.layer import Precisions, layer_from_options
@@ -94,42 +93,7 @@ def print_conv_run(
         )
 
 
-@dataclass(frozen=True)
-class ShapeOptions:
-    """A layer by the sizes of the energy-complexity model."""
-
-    channels: int
-    outputs: int
-    kernel_height: int
-    output_height: int
-    kernel_width: int | None = None
-    output_width: int | None = None
-    stride: int = 1
-    input_height: int | None = None
-    input_width: int | None = None
-    bias: bool = True
-
-    def made(self) -> ConvLayer:
-        """Return the layer that the options describe; a width that is not given equals its height."""
-        for option, value in (("--input-size", self.input_height), ("--input-width", self.input_width)):
-            if value is not None and value < 1:
-                raise InputError(Fault("must be a positive whole number", option, value=value, allowed="1, 2, 3, …"))
-        height = self.input_height or 0
-        return layer_of_maps(
-            self.channels,
-            self.outputs,
-            self.kernel_height,
-            self.kernel_height if self.kernel_width is None else self.kernel_width,
-            self.output_height,
-            self.output_height if self.output_width is None else self.output_width,
-            self.stride,
-            height,
-            height if self.input_width is None else self.input_width,
-            self.bias,
-        )
-
-
-@command(BOUNDS, "conv-energy", shape=ShapeOptions)
+@command(BOUNDS, "conv-energy", shape=MapSizes)
 def print_conv_energy_bounds(
     shape: ConvLayer, buffer_words: int | None = None, bits: int = 16, as_json: AsJson = False
 ) -> None:
@@ -138,7 +102,7 @@ def print_conv_energy_bounds(
     print_bounds(rows, as_json=as_json, title="Energy complexity of a convolution")
 
 
-@command(DATAFLOW, "conv-energy", shape=ShapeOptions)
+@command(DATAFLOW, "conv-energy", shape=MapSizes)
 def print_conv_energy_run(
     dataflow: EnergyDataflow, shape: ConvLayer, buffer_words: int | None = None, seed: int = 0, as_json: AsJson = False
 ) -> None:

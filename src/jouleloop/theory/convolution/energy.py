@@ -6,7 +6,7 @@ docs/theory-convolution-energy.md from that description and checked by execution
 formula in the authors' repository (PetraVidnerova/timeloop-accelergy-test, ``jirka_engergy.py``, commit 30d8eb3).
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
 from jouleloop.theory.bound import Assumption, Bound
@@ -25,45 +25,74 @@ _MODEL_NAMES = {
 }
 
 
-def layer_of_maps(
-    channels: int,
-    outputs: int,
-    kernel_height: int,
-    kernel_width: int,
-    output_height: int,
-    output_width: int,
-    stride: int = 1,
-    input_height: int = 0,
-    input_width: int = 0,
-    bias: bool = True,
-) -> ConvLayer:
-    """Return a layer by the model's sizes: C, M, R, S, P, Q, the stride on both axes, and one input map in DRAM.
+@dataclass(frozen=True)
+class MapSizes:
+    """A layer by the model's sizes: M·C kernels of R × S words, output maps of P × Q, input maps of H × W in DRAM.
 
-    Raises `InputError` where a size is not positive; `AssumptionError` where a window sees no word of the input.
+    Attributes
+    ----------
+    kernel_width, output_width, input_width
+        Equal to the height where they are not given.
+    stride
+        On both axes.
+    input_height
+        What the windows reach, where it is not given.
+    bias
+        Whether each output map has a bias word.
     """
-    try:
-        layer = ConvLayer(
-            batch=1,
-            in_channels=channels,
-            out_channels=outputs,
-            out_width=output_width,
-            out_height=output_height,
-            filter_width=kernel_width,
-            filter_height=kernel_height,
-            stride_width=stride,
-            stride_height=stride,
-            in_width=input_width,
-            in_height=input_height,
-            bias=bias,
+
+    channels: int
+    outputs: int
+    kernel_height: int
+    output_height: int
+    kernel_width: int | None = None
+    output_width: int | None = None
+    stride: int = 1
+    input_height: int | None = None
+    input_width: int | None = None
+    bias: bool = True
+
+    def made(self) -> ConvLayer:
+        """Return the layer.
+
+        Raises `InputError` where a size is not positive; `AssumptionError` where a window sees no word of the input.
+        """
+        raise_all(
+            [
+                Fault("must be a positive integer", "layer", field, value, "at least 1")
+                for field, value in (("input_height", self.input_height), ("input_width", self.input_width))
+                if value is not None and value < 1
+            ]
         )
-    except InputError as error:
-        # In the model's names; both strides are one size here.
-        faults = [
-            replace(fault, source="layer", field=_MODEL_NAMES[fault.field or ""])
-            for fault in error.faults
-            if fault.field != "stride_height"
-        ]
-        raise InputError(faults) from error
+        height = self.input_height or 0
+        try:
+            layer = ConvLayer(
+                batch=1,
+                in_channels=self.channels,
+                out_channels=self.outputs,
+                out_width=self.output_height if self.output_width is None else self.output_width,
+                out_height=self.output_height,
+                filter_width=self.kernel_height if self.kernel_width is None else self.kernel_width,
+                filter_height=self.kernel_height,
+                stride_width=self.stride,
+                stride_height=self.stride,
+                in_width=height if self.input_width is None else self.input_width,
+                in_height=height,
+                bias=self.bias,
+            )
+        except InputError as error:
+            # In the model's names; both strides are one size here.
+            faults = [
+                replace(fault, source="layer", field=_MODEL_NAMES[fault.field or ""])
+                for fault in error.faults
+                if fault.field != "stride_height"
+            ]
+            raise InputError(faults) from error
+        _check_windows(layer)
+        return layer
+
+
+def _check_windows(layer: ConvLayer) -> None:
     text = "every window must see a word of the input, so padding is at most 2·(kernel - 1)"
     faults = []
     for axis, size in (("height", layer.in_height), ("width", layer.in_width)):
@@ -71,7 +100,6 @@ def layer_of_maps(
         if size < least:
             faults.append(Fault(text, "layer", f"input_{axis}", size, f"at least {least}"))
     raise_all(faults, AssumptionError)
-    return layer
 
 
 def weight_words(layer: ConvLayer) -> int:

@@ -40,7 +40,7 @@ def test_exact_with_schedule():
 
 
 def test_undecided_prints_both_bounds():
-    found = rows("-n", "8", "-m", "7", "-B", "3", "--exact", "--states", "10")
+    found = rows("-n", "6", "-m", "5", "-B", "3", "--exact", "--states", "10")
     low, high = found["exact_lower_bound_accesses"]["value"], found["exact_upper_bound_accesses"]["value"]
     assert low < high
     assert "exact_minimum" not in found
