@@ -27,7 +27,7 @@ class Halo(NamedTuple):
     #: Words that pass without a slide; the same where two of its loops may cancel (*a loop that stands*).
     again: float
     rested: float
-    #: One box, and what of it is still there when the dimension begins again.
+    #: What passes while the dimension stays in its last tile, and what of a box is still there when it begins again.
     box: float
     over: float
 
@@ -229,17 +229,37 @@ class Crossings(Unrolled):
                     least = min(least, sides / words)
             again = max(1.0, least)
             rested = 1.0 if self._may_cancel(pair, steps, tiles) else again
+            divide = all(e != m or n % e == 0 for e, m, n in zip(extent, largest, bounds, strict=True))
             for i, d in enumerate(pair):
-                move = steps[i] * extent[d] * spread[i] * (number[i] - 1)
+                # Without a remainder iterations 0 and 1 alone are run: loops fall back from there (rule 3).
+                back = min(number[i] - 1, 1) if divide and not crossing.linkless else number[i] - 1
+                move = steps[i] * extent[d] * spread[i] * back
                 over = min(1.0, max(0.0, side - move) / words)
-                crossing.halos[d] = Halo(again, rested, min(1.0, side / words), over)
+                # While one dimension stays in its last tile the other goes through all of its own.
+                o = 1 - i
+                further = side + steps[o] * max(0, share[o] - spread[o] * largest[pair[o]])
+                through = min(further, side * (number[o] if alone[o] else share[o]))
+                crossing.halos[d] = Halo(again, rested, min(1.0, through / words), over)
 
     def _may_cancel(self, pair: tuple[int, int], steps: tuple[int, int], tiles: tuple[Factors, Factors]) -> bool:
-        """Whether one dimension of a rank may move a tile on by just as much as the other falls back."""
+        """Whether one dimension of a rank may move a centre on by just as much as the other falls back.
+
+        The centre of a last, smaller tile lies half of what it lacks before that of a whole one.
+        """
         bounds, (extent, largest) = self.design.bounds, tiles
-        moves = [s * (extent[d] if extent[d] == largest[d] else 1) for s, d in zip(steps, pair, strict=True)]
-        far = [s * (bounds[d] - 1) if extent[d] < bounds[d] else 0 for s, d in zip(steps, pair, strict=True)]
-        return math.lcm(*moves) <= min(far)
+        if any(extent[d] >= bounds[d] for d in pair):
+            return False
+        if any(extent[d] != largest[d] for d in pair):
+            return True
+        moves = [
+            {
+                2 * n * s * extent[d] - last
+                for n in range(1, -(-bounds[d] // extent[d]))
+                for last in (0, s * (-bounds[d] % extent[d]))
+            }
+            for s, d in zip(steps, pair, strict=True)
+        ]
+        return bool(moves[0] & moves[1])
 
     @kept
     def _may_link(self, v: int, k: int, extent: Factors, largest: Factors) -> bool:
@@ -281,6 +301,8 @@ class Crossings(Unrolled):
                 known.used = tuple(
                     ((n - 1) % f + 1) / f if n >= f else 1.0 for n, f in zip(left, self.factors[k], strict=True)
                 )
-                more += max(0.0, known.once_pj - crossing.once_pj)
+                # Of units that hand nothing on fewer words may be known than of all together.
+                known.once_pj = max(known.once_pj, crossing.once_pj)
+                more += known.once_pj - crossing.once_pj
                 found.append(known)
         return more, found

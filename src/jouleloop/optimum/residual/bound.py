@@ -418,9 +418,10 @@ def refine_crossing(design: Design, unrolled: Unrolled, v: int, i: int, extent: 
                 filled /= factors[child + 1, d]
     crossing.asked, crossing.filled = asked, filled
     crossing.spared_child = spared
-    once_pj = crossing_pj(design, unrolled, v, i, 1.0, 1.0)
+    # Words of one unit may be fewer than those of all units by the root's lemma: what was sure stays so.
+    once_pj = max(float(crossing.root_pj), crossing_pj(design, unrolled, v, i, 1.0, 1.0))
     crossing.once_pj = once_pj
-    return max(0.0, float(once_pj - crossing.root_pj))
+    return float(once_pj - crossing.root_pj)
 
 
 @njit
@@ -479,6 +480,8 @@ def fill_halos(
             # The boxes of all units together may have gaps.
             step_a = min(step[a], share_b) if step[b] == 1 and alone_b and inner[b] == 1 else 1
             step_b = min(step[b], share_a) if step[a] == 1 and alone_a and inner[a] == 1 else 1
+        # Without a remainder Timeloop runs iterations 0 and 1 alone, and falls back from there.
+        may_skip = not linkless and _may_divide(bounds, extent, largest)
         again = np.inf
         # An instance outside of which nothing is unrolled sees so many tiles, no more.
         for most_a in range(1 if alone_a else 2):
@@ -487,23 +490,49 @@ def fill_halos(
                 n_b = float(share_b if most_b else min(inner[b], share_b))
                 sides = step_a * (share_a - n_a) * n_b + step_b * (share_b - n_b) * n_a + n_a * n_b
                 again = min(again, sides / words)
+        # While one dimension stays in its last tile the other goes through all of its own.
+        through_a = min(
+            side + step[a] * max(0, share_a - spread_a * largest[a]), side * (inner[a] if alone_a else share_a)
+        )
+        through_b = min(
+            side + step[b] * max(0, share_b - spread_b * largest[b]), side * (inner[b] if alone_b else share_b)
+        )
         for d in (a, b):
             halos[d].again = max(1.0, again)
             halos[d].rested = 1.0 if _may_cancel(bounds, step, extent, largest, a, b) else max(1.0, again)
-            halos[d].box = min(1.0, side / words)
-            move = step[d] * extent[d] * (spread_a if d == a else spread_b) * (inner[d] - 1)
+            halos[d].box = min(1.0, (through_b if d == a else through_a) / words)
+            back = min(inner[d] - 1, 1) if may_skip else inner[d] - 1
+            move = step[d] * extent[d] * (spread_a if d == a else spread_b) * back
             halos[d].over = min(1.0, max(0.0, side - move) / words)
 
 
 @njit
-def _may_cancel(bounds: Ints, step: Ints, extent: Ints, largest: Ints, a: int, b: int) -> bool:
-    """Whether a step of two dimensions of a rank may leave tiles where they are: one moves on as the other falls back.
+def _may_divide(bounds: Ints, extent: Ints, largest: Ints) -> bool:
+    """Whether all tiles may divide their dimension, so that no loop has to end early."""
+    divides = True
+    for d in range(bounds.shape[0]):
+        divides = divides and (extent[d] != largest[d] or bounds[d] % extent[d] == 0)
+    return divides
 
-    Each moves by multiples of its tile; of one that is not known yet, by multiples of its step.
+
+@njit
+def _may_cancel(bounds: Ints, step: Ints, extent: Ints, largest: Ints, a: int, b: int) -> bool:
+    """Whether a step of two dimensions of a rank may leave centres of boxes where they are: one moves on, one back.
+
+    Whole tiles move by multiples of step times tile. The centre of a last, smaller one lies half of what it lacks
+    before that.
     """
     if extent[a] >= bounds[a] or extent[b] >= bounds[b]:
         return False
-    unit_a = step[a] * (extent[a] if extent[a] == largest[a] else 1)
-    unit_b = step[b] * (extent[b] if extent[b] == largest[b] else 1)
-    least = unit_a // np.gcd(unit_a, unit_b) * unit_b
-    return bool(least <= min(step[a] * (bounds[a] - 1), step[b] * (bounds[b] - 1)))
+    if extent[a] != largest[a] or extent[b] != largest[b]:
+        return True
+    twice_b = 2 * step[b] * extent[b]
+    far_b = twice_b * ((bounds[b] - 1) // extent[b])
+    for n in range(1, (bounds[a] - 1) // extent[a] + 1):
+        for last_a in range(2):
+            move = 2 * n * step[a] * extent[a] - last_a * step[a] * (-bounds[a] % extent[a])
+            for last_b in range(2):
+                more = move + last_b * step[b] * (-bounds[b] % extent[b])
+                if more % twice_b == 0 and more <= far_b:
+                    return True
+    return False

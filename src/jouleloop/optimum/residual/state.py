@@ -43,7 +43,7 @@ HALO = np.dtype(
         # loops may cancel.
         ("again", np.float64),
         ("rested", np.float64),
-        # All boxes that an instance, or all of a fan-out, hold at once.
+        # All boxes that an instance, or all of a fan-out, hold while the dimension stays in its last tile.
         ("box", np.float64),
         # What of it is still there when the dimension is through and begins again.
         ("over", np.float64),
