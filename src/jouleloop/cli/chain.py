@@ -8,6 +8,7 @@ from jouleloop.api.chains import chain_named, search_chain
 from jouleloop.cli import options
 from jouleloop.cli.target_options import FusionChoice, HardwareChoice, hardware_of
 from jouleloop.cli.watching import say_if_compiling, watched
+from jouleloop.cli.write_files import write_proof
 from jouleloop.files import write_text
 from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun
 from jouleloop.report.fused_page import fused_page
@@ -29,6 +30,7 @@ def chain(
     constraints: options.ConstraintSet = None,
     seconds: options.Seconds = None,
     *,
+    certificate: options.Certificate = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the least energy of layers that share tensors, fused or apart; exit code 1 where a layer has no mapping."""
@@ -39,6 +41,8 @@ def chain(
         result = search_chain(found, designs, fusion.level, watch, seconds, recompute=fusion.recompute)
     if fusion.page is not None:
         write_text(fusion.page, fused_page([(f"{result.chain} on {result.architecture}", result.as_json())]))
+    if certificate is not None and result.ok:
+        write_proof(certificate, result.certificate, proven=result.optimal)
     if as_json:
         print_json(result.as_json())
     else:

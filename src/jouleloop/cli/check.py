@@ -1,6 +1,7 @@
 """``jouleloop check``: verify the certificate of an optimum, independently of the search that wrote it."""
 
 import contextlib
+import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from jouleloop.api.chains import chain_named
 from jouleloop.api.layers import problem_of
 from jouleloop.cli import options
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
 
 @spliced(hardware=hardware_of)
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Certificate that jouleloop map --certificate wrote.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Certificate that jouleloop map or chain --certificate wrote.")
+    ],
     arch: Annotated[str | None, typer.Option("--arch", help="Check that it is about this architecture.")] = None,
-    layer: Annotated[str | None, typer.Option("--layer", help="Check that it is about this layer.")] = None,
+    layer: Annotated[str | None, typer.Option("--layer", help="Check that it is about this layer or chain.")] = None,
     constraints: options.ConstraintSet = None,
     *,
     hardware: HardwareChoice,
@@ -36,7 +40,8 @@ def check(
     as_json: options.AsJson = False,
 ) -> None:
     """Verify that no mapping is better than a certificate claims; exit code 1 where it proves nothing."""
-    from jouleloop.proof.verify import Refused, Unproven, Verdict, verify  # noqa: PLC0415 - loads pydantic
+    from jouleloop.proof.fused import verify_chain  # noqa: PLC0415 - loads pydantic
+    from jouleloop.proof.verify import Refused, Unproven, Verdict, verify  # noqa: PLC0415 - as above
 
     if (arch is None) != (layer is None):
         raise InputError(Fault("--arch and --layer say together what a certificate is about", "--arch", value=arch))
@@ -58,7 +63,7 @@ def check(
                     status.update(f"checked: {done}")
 
             try:
-                verdict = verify(data, tell, seconds=left)
+                verdict = (verify_chain if "chain" in data else verify)(data, tell, seconds=left)
             except Unproven as error:
                 claimed = str(error)
             except Refused as error:
@@ -94,23 +99,27 @@ def _print(data: dict[str, Any], verdict: "Verdict | None", refused: str, claime
     """Print what came of a verification."""
     if as_json:
         counts = {} if verdict is None else {"parts": verdict.parts, "cuts": verdict.cuts, "nests": verdict.nests}
-        about = {"objective": data["objective"], "value": data["value"]}
+        about = {"objective": data.get("objective", "energy"), "value": data["value"]}
         kind = "claim" if "claim" in data else "certificate"
         print_json({"kind": kind, "proven": verdict is not None, "reason": refused or claimed, **about, **counts})
     elif claimed:
-        text = f"claim: the mapping costs {data['value']!r}; nothing proves that none is better: {claimed}"
+        what = "way to run the chain" if "chain" in data else "mapping"
+        text = f"claim: the {what} costs {data['value']!r}; nothing proves that none is better: {claimed}"
         stderr.print(text, markup=False, highlight=False, soft_wrap=True)
     elif verdict is None:
         stderr.print(f"refused: {refused}", markup=False, highlight=False, soft_wrap=True)
     else:
-        claim = (
-            f"no mapping of {data['problem']['name'] or 'the layer'} on {data['architecture']['name']} has less than"
-        )
+        on = f"on {data['architecture']['name']} has less than"
         counted = f"{verdict.parts} parts, {verdict.cuts} cuts and {verdict.nests} nests checked"
+        if "chain" in data:
+            claim = f"no way to run the chain {data['chain']}, fused at {data['level']}, {on}"
+            counted = f"{len(data['statements'])} floors of parts and {verdict.ways} ways to run a group; {counted}"
+        else:
+            claim = f"no mapping of {data['problem']['name'] or 'the layer'} {on}"
         counted += f", of the mapspace {data.get('space', 'timeloop')}"
         counted += f", axes {data['axes']}" if "axes" in data else ""
         with energies_in(_unit(data["architecture"])):
-            unit = said(OBJECTIVES[data["objective"]].unit)
+            unit = said(OBJECTIVES[data.get("objective", "energy")].unit)
         text = f"proven: {claim} {data['value']!r} {unit} ({counted})"
         stdout.print(text, markup=False, highlight=False, soft_wrap=True)
 
@@ -128,6 +137,8 @@ def _about_another(
     """Return in what a certificate differs from a design and layer, or an empty text."""
     from jouleloop.optimum.certificate import check_known, subject  # noqa: PLC0415 - loads the kernels
 
+    if "chain" in data:
+        return _about_another_chain(data, arch, layer, constraints, hardware)
     problem = problem_of(layer)
     target = hardware.load(arch, constraints, problem.shape).target(problem)
     imperfect = data.get("factors") == "imperfect"
@@ -142,4 +153,19 @@ def _about_another(
     # What is proven of loops that end early holds for those that divide the layer, not the other way round.
     if target.constraints.factors == "imperfect" and not imperfect:
         parts.append("choice of factors")
+    return f"it is about another {', '.join(parts)}" if parts else ""
+
+
+def _about_another_chain(
+    data: dict[str, Any], arch: str, chain: str, constraints: str | None, hardware: HardwareChoice
+) -> str:
+    """Return in what the certificate of a chain differs from a design and chain, or an empty text."""
+    from jouleloop.fusion.certificate import chain_subject  # noqa: PLC0415 - loads the kernels
+    from jouleloop.fusion.hardware import Fusion  # noqa: PLC0415 - as above
+
+    found = chain_named(chain)
+    designs = [hardware.load(arch, constraints, problem.shape) for problem in found.problems]
+    fusions = [Fusion.at(one.target(p), data["level"]) for one, p in zip(designs, found.problems, strict=True)]
+    wanted = json.loads(json.dumps(chain_subject(found, fusions)))
+    parts = [key for key, value in wanted.items() if data.get(key) != value]
     return f"it is about another {', '.join(parts)}" if parts else ""

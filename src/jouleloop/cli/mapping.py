@@ -17,10 +17,11 @@ from jouleloop.cli.notes import notes
 from jouleloop.cli.show import show_profile, show_result
 from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.watching import say_if_compiling, watched
+from jouleloop.cli.write_files import write_proof
 from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError
-from jouleloop.files import write_json, write_text
+from jouleloop.files import write_text
 from jouleloop.optimum.limit import INTERRUPT
 from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, print_note, stderr
@@ -52,10 +53,7 @@ class Files:
     mapping: Annotated[
         Path | None, typer.Option("--write-mapping", help="Write the mapping to this file, as timeloop-model reads it.")
     ] = None
-    certificate: Annotated[
-        Path | None,
-        typer.Option("--certificate", help="Write the proof of the optimum to this file; jouleloop check verifies it."),
-    ] = None
+    certificate: options.Certificate = None
 
 
 @spliced(hardware=hardware_of, how=search_of, files=Files)
@@ -115,18 +113,12 @@ def map_layer(
 
 def _write_certificate(path: Path, result: Result) -> bool:
     """Write the proof of an optimum, or say why there is none; return whether nobody interrupted it."""
-    if not result.optimal:
-        print_note(f"{path} is not written: the optimum is not proven")
-        return True
     try:
         with energies_in(result.unit), watched(None) as watch:
-            proof = result.certificate(watch)
+            write_proof(path, lambda: result.certificate(watch), proven=result.optimal)
     except KeyboardInterrupt as error:
         print_note(f"{path} is not written: interrupted; {error}")
         return False
-    write_json(path, proof, indent=None)
-    if "claim" in proof:
-        print_note(f"{path} holds a claim, not a certificate: {proof['claim']}")
     return True
 
 

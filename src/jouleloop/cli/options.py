@@ -123,6 +123,10 @@ Output = Annotated[
 Replace = Annotated[
     bool, typer.Option("--replace", help="Write into a folder that holds another study, whose tables go then.")
 ]
+Certificate = Annotated[
+    Path | None,
+    typer.Option("--certificate", help="Write the proof of the optimum to this file; jouleloop check verifies it."),
+]
 WriteMappings = Annotated[
     Path | None,
     typer.Option(

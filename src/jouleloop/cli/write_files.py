@@ -1,12 +1,14 @@
-"""A table and a figure that a command writes where it is asked to."""
+"""A table, a figure and a proof that a command writes where it is asked to."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jouleloop.cli import options
 from jouleloop.errors import Fault, raise_all
+from jouleloop.files import write_json
+from jouleloop.terminal.console import print_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,3 +87,14 @@ def declared_meaning(layout: str) -> str:
     from jouleloop.layouts import declared  # noqa: PLC0415 - reads a file
 
     return declared()[layout].meaning
+
+
+def write_proof(path: Path, make: Callable[[], dict[str, Any]], *, proven: bool) -> None:
+    """Write the proof of an optimum, or say why there is none."""
+    if not proven:
+        print_note(f"{path} is not written: the optimum is not proven")
+        return
+    proof = make()
+    write_json(path, proof, indent=None)
+    if "claim" in proof:
+        print_note(f"{path} holds a claim, not a certificate: {proof['claim']}")

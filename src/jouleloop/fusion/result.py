@@ -1,11 +1,14 @@
 """What a search of a chain found: groups, their loops, what is held, the mapping of every part, and what proves it."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jouleloop.fusion.plan import Loop
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
+
+if TYPE_CHECKING:
+    from jouleloop.fusion.search import ChainSearch
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,8 @@ class ChainResult:
     searches: int
     reason: str = ""
     seconds: float = field(default=0.0, compare=False)
+    search: "ChainSearch | None" = field(default=None, repr=False, compare=False)
+    """What found it."""
 
     @property
     def ok(self) -> bool:
@@ -136,6 +141,15 @@ class ChainResult:
         """Whether the energy is the proven least."""
         # Sums of doubles may differ in their last bits by the order of their terms.
         return self.ok and self.energy_pj * (1 - 1e-12) <= self.lower_bound_pj
+
+    def certificate(self) -> dict[str, Any]:
+        """Return the proof of the optimum as plain data, which ``jouleloop check`` verifies with other code.
+
+        Raise `InputError` where nothing is proven, or certificates do not state such chains.
+        """
+        from jouleloop.fusion.certificate import certify_chain  # noqa: PLC0415 - loads the verifier
+
+        return certify_chain(self.search, self)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON data."""

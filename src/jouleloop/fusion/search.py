@@ -50,6 +50,8 @@ class ChainSearch:
     known: dict[Problem, SearchResult] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
     searches: int = 0
+    least_pj: dict[tuple[int, int], float] = field(default_factory=dict)
+    """By the first and last layer of a group, what no way to run it is below."""
     standing: Progress | None = None
     """Where the search of the chain stands; None while layers are searched alone."""
     _found: dict[object, list[tuple[int, SearchResult]]] = field(default_factory=dict)
@@ -79,12 +81,14 @@ class ChainSearch:
         for end in range(count):
             energy, groups = best[end][0] + singles[end].energy_pj, (*best[end][1], singles[end])
             least = lower[end] + singles[end].lower_bound_pj
+            self.least_pj[end, end] = singles[end].lower_bound_pj
             for start in range(end - 1, -1, -1):
                 known = energy + sum(single.energy_pj for single in singles[end + 1 :])
                 self.standing = Progress(self._seconds, known, operations, unit, left, total, self.searches)
                 left -= 1
                 group = Group(self.chain, start, end)
                 run, bound = self.fused(group, energy - best[start][0])
+                self.least_pj[start, end] = bound
                 least = min(least, lower[start] + bound)
                 if run is not None and best[start][0] + run.energy_pj < energy:
                     energy, groups = best[start][0] + run.energy_pj, (*best[start][1], run)
@@ -97,6 +101,7 @@ class ChainSearch:
             lower_bound_pj=lower[-1],
             searches=self.searches,
             seconds=self._seconds,
+            search=self,
         )
 
     def alone(self, place: int) -> GroupRun | None:
@@ -193,7 +198,7 @@ class ChainSearch:
         on_chip = part.shared | held
         runs, lower = [], 0.0
         for problem, iterations, resumes in _alike(part):
-            found = self._part(fusion, problem, on_chip, capacity_words, resumes=resumes)
+            found = self.of_part(fusion, problem, on_chip, capacity_words, resumes=resumes)
             if found is None:
                 return None, math.inf
             if found.evaluation is None:
@@ -215,7 +220,7 @@ class ChainSearch:
         layer = LayerRun("", tuple(sorted(held)), way.held_words[place], tuple(runs), held_pj, words)
         return layer, lower + held_pj
 
-    def _part(
+    def of_part(
         self, fusion: Fusion, problem: Problem, whole: frozenset[str], capacity_words: int, *, resumes: bool
     ) -> SearchResult | None:
         """Return the best mapping of a part; what was found with more room serves where it fits."""

@@ -16,13 +16,14 @@ Accesses = tuple[int, int, int]
 
 def accesses_of(
     flows: Sequence[Flow], keep: Sequence[bool], fanout: Sequence[int], spreads: Sequence[bool], *,
-    written: bool, elided: bool,
+    written: bool, elided: bool, resumes: bool,
 ) -> list[Accesses] | None:  # fmt: skip
     """Return the accesses of one data space at every level, innermost first; None where no M:N network takes it.
 
-    ``fanout``: utilized instances below one of each level. The flows become those that pass without bypassed levels.
+    ``fanout``: utilized instances below one of each level. ``resumes``: outputs are read before their first update, so
+    no partition is spared. The flows become those that pass without bypassed levels.
     """
-    _write_partitions(flows, written=written)
+    _write_partitions(flows, written=written and not resumes)
     found = _Contents(flows, fanout)
     if any(spreads) and not found.spread(spreads):
         return None

@@ -60,7 +60,8 @@ def cost_of(design: Design, nest: Nest, enough_pj: float = math.inf) -> tuple[Fr
         if total >= enough_pj:
             return total, 0
         keep = [kept[v] for kept in nest.keep]
-        found = accesses_of(flows, keep, fanout, spreads, written=design.written[v], elided=design.elided)
+        rules = {"written": design.written[v], "elided": design.elided, "resumes": design.resumes}
+        found = accesses_of(flows, keep, fanout, spreads, **rules)
         if found is None or any(words < 0 for accesses in found for words in accesses):
             return None
         for k, (level, accesses) in enumerate(zip(design.levels, found, strict=True)):

@@ -94,6 +94,8 @@ class Design:
         rules = RULES[data["semantics"]]
         #: Whether first fills are left out, and whether steps that move nothing are none (Timeloop 4).
         self.elided, self.resting = rules.elided, rules.resting
+        #: Whether outputs go on from partial sums, which are read before the first update.
+        self.resumes = bool(data.get("resumes"))
         #: What `jouleloop.proof.counts` has counted.
         self.walks: dict[Any, Any] = {}
         self.levels = hardware.levels[::-1]
@@ -185,6 +187,14 @@ class Design:
             factors[k + 1][d] *= factors[k][d]
             factors[k][d] = 1
         return tuple(map(tuple, factors))
+
+    @cached_property
+    def subproblems(self) -> dict[tuple[Factors, ...], list[tuple[Factors, ...]]]:
+        """By representative, the unrollings that it stands for."""
+        found: dict[tuple[Factors, ...], list[tuple[Factors, ...]]] = {}
+        for unrolling in self.unrollings():
+            found.setdefault(self.representative(unrolling), []).append(unrolling)
+        return found
 
     def spared_in_groups(self) -> bool:
         """Whether outputs that go twice may go in several groups, each spared the partition, and that may be too much.

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jouleloop.errors import Fault, InputError, raise_all, unknown
+from jouleloop.proof import chain_form
 from jouleloop.proof.rules import OBJECTIVES, RULES
-from jouleloop.proof.stated import Certificate
+from jouleloop.proof.stated import Certificate, ChainCertificate
 
 #: Dimensions above 1, at most, and how deep lists and tables may lie in each other.
 MAX_LOOPS = 12
@@ -25,14 +26,48 @@ def digest_of(data: dict[str, Any]) -> str:
 
 def check_form(data: Any) -> dict[str, Any]:
     """Return a certificate that has the right form and is as it was written; raise `InputError`, with every fault."""
-    if _nested(data) > MOST_NESTED:
-        raise InputError(Fault("lies deeper in itself than any certificate", allowed=f"at most {MOST_NESTED} levels"))
+    _check_depth(data)
+    if isinstance(data, dict) and "chain" in data:
+        check_chain(data)
+        return data
     stated = Certificate.of(data)
-    if digest_of(data) != stated.digest:
-        raise InputError(Fault("was changed after it was written", field="digest", value=stated.digest))
-    for check in (_kind, _names, _sizes, _counted, _arguments):
+    _check_digest(data, stated.digest)
+    for check in _CHECKS:
         raise_all(list(check(stated)))
     return data  # type: ignore[no-any-return]
+
+
+def check_chain(data: dict[str, Any], *, sealed: bool = True) -> None:
+    """Raise `InputError`, with every fault, unless a file has the form of a chain's certificate."""
+    stated = ChainCertificate.of(data)
+    if sealed:
+        _check_digest(data, stated.digest)
+    for check in chain_form.CHECKS:
+        raise_all(list(check(stated)))
+    for place, layer in enumerate(stated.layers):
+        whole = {key: data[key] for key in ("semantics", "first_fills_elided", "architecture")}
+        whole |= {"certificate": 1, "objective": "energy", "value": 0.0, "digest": ""}
+        whole |= {key: data["layers"][place][key] for key in ("problem", "constraints")}
+        nests = [nest for fused in _parts_of(data, place) for nest in fused["mappings"]]
+        named = [one for one in data["statements"] if one["layer"] == place]
+        for mapping in nests or [[]]:
+            parts = [part for one in named for part in one["parts"]]
+            one_layer = Certificate.of(whole | {"mapping": mapping, "parts": parts})
+            try:
+                for look in _CHECKS:
+                    raise_all(list(look(one_layer)))
+            except InputError as error:
+                raise error.at(f"{layer.name}") from error
+
+
+def _check_depth(data: Any) -> None:
+    if _nested(data) > MOST_NESTED:
+        raise InputError(Fault("lies deeper in itself than any certificate", allowed=f"at most {MOST_NESTED} levels"))
+
+
+def _check_digest(data: dict[str, Any], stated: str) -> None:
+    if digest_of(data) != stated:
+        raise InputError(Fault("was changed after it was written", field="digest", value=stated))
 
 
 def _nested(data: Any) -> int:
@@ -152,3 +187,12 @@ def _arguments(stated: Certificate) -> Iterator[Fault]:
         keys = part.model_fields_set - {"keep", "unrolling", "lemma", "bound_pj"}
         if keys != _KEYS.get((stated.factors, part.lemma)):
             yield Fault("is not an argument for such factors", field=f"parts.{number}", value=sorted(keys))
+
+
+_CHECKS = (_kind, _names, _sizes, _counted, _arguments)
+
+
+def _parts_of(data: dict[str, Any], place: int) -> Iterator[dict[str, Any]]:
+    """Yield what is claimed of a layer of a chain."""
+    parts = [part for group in data["groups"] for part in group["parts"]]
+    yield from parts[place : place + 1]

@@ -192,3 +192,60 @@ class Certificate(_Strict):
     mapping: list[_Nest]
     parts: list[_Part]
     digest: str
+
+
+class _Layer(_Strict):
+    name: Name
+    problem: Problem
+    constraints: dict[str, Limits]
+
+
+class _Link(_Strict):
+    output: Name
+    input: Name
+    axes: list[Annotated[tuple[Name, Name], Strict(False)]]
+
+
+class _Loop(_Strict):
+    factor: Count
+    dimensions: list[Name]
+
+
+class _Fused(_Strict):
+    held: list[Name]
+    mappings: Annotated[list[list[_Nest]], Field(min_length=1, max_length=2)]
+
+
+class _Group(_Strict):
+    layers: Count
+    loops: list[_Loop]
+    parts: list[_Fused]
+
+
+class _Statement(_Strict):
+    layer: Size
+    bounds: list[Count]
+    whole: list[Name]
+    resumes: bool
+    capacity_words: Size
+    value: Claimed
+    parts: list[_Part]
+
+
+class ChainCertificate(_Strict):
+    """The whole file of a chain."""
+
+    chain_certificate: Literal[1] | None = None
+    claim: Name | None = None
+    chain: Name
+    value: Claimed
+    semantics: Literal["timeloop-3.0.3"]
+    first_fills_elided: Literal[True]
+    architecture: Architecture
+    level: Name
+    layers: Annotated[list[_Layer], Field(min_length=2)]
+    links: list[_Link]
+    groups: list[_Group]
+    prices: list[Claimed]
+    statements: list[_Statement]
+    digest: str

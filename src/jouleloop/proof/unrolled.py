@@ -93,7 +93,9 @@ class Unrolled:
         return Fraction(1, max(along, default=1))
 
     def partition(self, k: int, v: int) -> int:
-        """Words that one instance of a level ever sees, at most."""
+        """Words that one instance of a level ever sees, at most; 0 where none of them are spared."""
+        if self.design.resumes:
+            return 0
         words = self.design.words(v, self.design.bounds)
         for row in reversed(self.factors[k + 1 :]):
             for d, factor in enumerate(row):

@@ -11,7 +11,7 @@ from jouleloop.proof.design import Design, Factors
 from jouleloop.proof.perfect import Part, Verdict
 from jouleloop.proof.rules import OBJECTIVES, ROUNDING, Refused
 
-__all__ = ["Refused", "Tell", "Unproven", "Verdict", "verify"]
+__all__ = ["Refused", "Tell", "Unproven", "Verdict", "Verifier", "judged", "verify"]
 #: Is told what is verified so far, and how many parts there are; 0: not known before the end.
 Tell = Callable[[Verdict, int], None]
 
@@ -20,7 +20,9 @@ class Unproven(Refused):
     """The file is a claim: its mapping costs what it says, and the text says why nothing proves that none is better."""
 
 
-class _Verifier:
+class Verifier:
+    """Verifies one certificate, or what it says of a part of a chain."""
+
     def __init__(self, data: dict[str, Any], tell: Tell) -> None:
         self.data, self.tell = data, tell
         self.design, self.verdict = Design(data), Verdict()
@@ -28,6 +30,7 @@ class _Verifier:
         self.value, self.objective = Fraction(data["value"]), OBJECTIVES[data["objective"]]
 
     def run(self) -> Verdict:
+        """Return what was verified; raise `Refused` where the file does not prove its claim."""
         if self.design.spared_in_groups():
             raise Refused("ingresses of outputs to a level that cannot add may be counted below 0")
         self.claim()
@@ -41,6 +44,12 @@ class _Verifier:
 
     def claim(self) -> None:
         """Check the mapping that is claimed to be the optimum."""
+        found = self.worth()
+        if abs(found - self.value) > ROUNDING * abs(found):
+            raise Refused(f"the mapping costs {float(found)!r}, not {float(self.value)!r}")
+
+    def worth(self) -> Fraction:
+        """Return what the mapping is worth; raise `Refused` where it is none of the mapspace."""
         none = "the mapping is none of the mapspace"
         levels = self.data["mapping"]
         if [level["level"] for level in levels] != [level.name for level in self.design.levels][::-1]:
@@ -51,21 +60,19 @@ class _Verifier:
         cost = cost_of(self.design, nest)
         if cost is None:
             raise Refused("the mapping has outputs that overlap, or words that no M:N network takes")
-        found = self.objective.worth(*cost)
-        if abs(found - self.value) > ROUNDING * abs(found):
-            raise Refused(f"the mapping costs {float(found)!r}, not {float(self.value)!r}")
+        return self.objective.worth(*cost)
 
     def given(self, *keys: str) -> dict[tuple[Any, ...], dict[str, Any]]:
         """Return the parts of the file by what they are about; of two the last counts."""
         return {tuple(tuple(map(tuple, part[key])) for key in keys): part for part in self.data["parts"]}
 
-    def perfect_parts(self) -> None:
-        """Check every choice of what is kept under every unrolling of factors that divide."""
-        given = self.given("keep", "unrolling")
-        members: dict[tuple[Factors, ...], list[tuple[Factors, ...]]] = {}
-        for unrolling in self.design.unrollings():
-            members.setdefault(self.design.representative(unrolling), []).append(unrolling)
-        count, limit = len(members) * len(self.design.keeps), self.value * (1 - ROUNDING)
+    def perfect_parts(self, others: dict[str, Any] | None = None) -> None:
+        """Check every choice of what is kept under every unrolling of factors that divide.
+
+        ``others`` is the argument for those that the file does not name; then the value holds without slack.
+        """
+        given, members = self.given("keep", "unrolling"), self.design.subproblems
+        count, limit = len(members) * len(self.design.keeps), self.value * (1 if others else 1 - ROUNDING)
 
         def tell() -> None:
             self.tell(self.verdict, count)
@@ -74,7 +81,7 @@ class _Verifier:
         for keep in self.design.keeps:
             for factors, group in members.items():
                 part = Part(self.design, keep, factors, group, self.objective, limit, self.verdict, tell)
-                self.covered(given.get((keep, factors)), factors, part.verify)
+                self.covered(given.get((keep, factors), others), factors, part.verify)
                 self.verdict.parts += 1
                 tell()
 
@@ -114,9 +121,14 @@ def verify(
 
     Raise `Refused` where it does not prove its claim, or takes more time or memory than allowed.
     """
+    return judged(lambda: Verifier(data, tell).run(), seconds)
+
+
+def judged(run: Callable[[], Verdict], seconds: float) -> Verdict:
+    """Return what a verification finds in so many processor seconds; raise `Refused` as `verify` does."""
     try:
         with limits.limited(seconds):
-            return _Verifier(data, tell).run()
+            return run()
     except limits.Exceeded as error:
         raise Refused(f"nothing is proven: {error}") from error
     except (OverflowError, RecursionError) as error:

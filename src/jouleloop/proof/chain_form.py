@@ -1,0 +1,89 @@
+"""The form of a chain's certificate beyond the types of its keys: what belongs together of layers, links and groups."""
+
+from collections.abc import Iterator
+
+from jouleloop.errors import Fault
+from jouleloop.proof.stated import ChainCertificate
+
+
+def _kind(stated: ChainCertificate) -> Iterator[Fault]:
+    """Yield what kind of chain or hardware there is not."""
+    levels = stated.architecture.levels
+    names = [level.name for level in levels]
+    if (stated.claim is None) == (stated.chain_certificate is None):
+        yield Fault("is either a certificate or a claim", field="chain_certificate")
+    if stated.level not in names[1:] or len({*names}) < len(names):
+        yield Fault("is no level on the chip", field="level", value=stated.level, allowed=", ".join(names[1:]))
+        return
+    place = names.index(stated.level)
+    if levels[place].capacity_words is None or levels[place].least_words:
+        yield Fault("has a level of fusion without a capacity, or that has to be filled", field=stated.level)
+    for level in levels[: place + 1]:
+        if level.clusters > 1 or (level is not levels[place] and level.fanout != (1, 1)):
+            yield Fault("has several instances outside or at the level of fusion", field=level.name)
+    for level in levels:
+        if level.networks or level.spreads:
+            yield Fault("networks that take energy or distribute are not counted in chains", field=level.name)
+    for layer in stated.layers:
+        outermost = layer.constraints.get(names[0])
+        if outermost is not None and outermost.bypass:
+            yield Fault("has an outermost level that keeps not all", field=layer.name)
+        written = [space for space in layer.problem.data_spaces if space.read_write]
+        if len(written) != 1:
+            yield Fault("a layer of a chain writes one data space", field=layer.name)
+        ranks = [rank for space in layer.problem.data_spaces for rank in space.ranks]
+        if any(len(rank) > 1 or any(c > 1 for c in rank.values()) for rank in ranks):
+            yield Fault("is no product: two dimensions move one rank, or by more than 1", field=layer.name)
+
+
+def _links(stated: ChainCertificate) -> Iterator[Fault]:
+    """Yield links that are not one tensor of two layers, with an axis along each of its ranks."""
+    if len(stated.links) != len(stated.layers) - 1:
+        yield Fault("there is one link between two layers", field="links", value=len(stated.links))
+        return
+    for place, link in enumerate(stated.links):
+        sides = []
+        for layer, name, writes in ((place, link.output, True), (place + 1, link.input, False)):
+            problem = stated.layers[layer].problem
+            size = dict(zip(problem.dimensions, problem.bounds, strict=False))
+            found = [one for one in problem.data_spaces if one.name == name and one.read_write == writes]
+            ranks = found[0].ranks if found else []
+            sides.append({d: size.get(d, 0) for rank in ranks for d in rank if size.get(d, 0) > 1})
+            if not found:
+                yield Fault("is no such data space", field=f"links.{place}", value=name)
+        pairs = [(writer, reader) for writer, reader in link.axes]
+        once = all(len({pair[side] for pair in pairs}) == len(pairs) for side in (0, 1))
+        if not once or any(sides[0].get(a) != sides[1].get(b, 0) for a, b in pairs) or len(pairs) != len(sides[0]):
+            yield Fault("needs one axis along each rank of the shared tensor, of one size", field=f"links.{place}.axes")
+        elif len(sides[0]) != len(sides[1]):
+            yield Fault("has ranks that the layer before it does not write", field=f"links.{place}.axes")
+
+
+def _groups(stated: ChainCertificate) -> Iterator[Fault]:
+    """Yield groups that do not cover the layers, or are of another length."""
+    count = len(stated.layers)
+    if sum(group.layers for group in stated.groups) != count:
+        yield Fault("do not cover the layers once", field="groups")
+    for number, group in enumerate(stated.groups):
+        lengths = {len(group.parts), *(len(loop.dimensions) for loop in group.loops)}
+        if lengths != {group.layers}:
+            yield Fault("is of another length than its layers", field=f"groups.{number}")
+    if len(stated.prices) != count + 1:
+        yield Fault("there is one price before each layer, and one behind all", field="prices")
+
+
+def _statements(stated: ChainCertificate) -> Iterator[Fault]:
+    """Yield statements about no part of a layer."""
+    for number, one in enumerate(stated.statements):
+        field = f"statements.{number}"
+        if one.layer >= len(stated.layers):
+            yield Fault("there is no such layer", field=field, value=one.layer)
+            continue
+        problem = stated.layers[one.layer].problem
+        if len(one.bounds) != len(problem.bounds):
+            yield Fault("has bounds of another length than its layer", field=field)
+        for name in sorted({*one.whole} - {space.name for space in problem.data_spaces}):
+            yield Fault("unknown data space", field=field, value=name)
+
+
+CHECKS = (_kind, _links, _groups, _statements)

@@ -1,0 +1,261 @@
+"""True certificates of random fused chains, and what a cheat would change in them to claim a dearer way or less."""
+
+import itertools
+import json
+import math
+import random
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
+from jouleloop.energy.costs import EnergyCosts, LevelEnergy
+from jouleloop.engines.protocol import Target
+from jouleloop.fusion.certificate import claimed_group
+from jouleloop.fusion.chain import Chain, chain_of
+from jouleloop.fusion.hardware import Fusion
+from jouleloop.fusion.plan import Group
+from jouleloop.fusion.search import ChainSearch
+from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
+from jouleloop.workload.sizes import parse_layer
+
+Data = dict[str, Any]
+
+
+class Certified(NamedTuple):
+    """A search of a chain, its certificate, and the groups and energy of a way to run it that is dearer."""
+
+    search: ChainSearch
+    data: Data
+    rival: tuple[list[Data], float] | None
+
+
+def draw(seed: int) -> tuple[Chain, Target]:
+    """Return two or three products, some of several heads, and three levels with some fixed factors."""
+    rng = random.Random(f"chain/{seed}")
+    sizes = [rng.choice((1, 2, 4, 4, 6, 8)) for _ in range(rng.choice((3, 3, 3, 4)))]
+    tokens, heads = rng.choice((2, 4, 6)), rng.choice(("", "", "/batch2"))
+    layers = [parse_layer(f"matmul:M{m}xN{tokens}xK{k}{heads}") for k, m in itertools.pairwise(sizes)]
+    capacities = (None, rng.randint(8, 90), rng.choice((None, rng.randint(3, 12))))
+    names = ("DRAM", "Buffer", "Registers")
+    blocks = rng.choice((1, 1, 2, 4)), rng.choice((1, 1, 2)), 1
+    levels = tuple(
+        StorageLevel(n, n, "SRAM", c, 8, block_words=block)
+        for n, c, block in zip(names, capacities, blocks, strict=True)
+    )
+    energies = tuple(LevelEnergy(n, rng.randint(0, 60), rng.randint(0, 60), "drawn") for n in names)
+    fixed = dict.fromkeys(rng.sample("MNK", 2), rng.choice((1, 2, 4))) if rng.random() < 0.4 else {}
+    bypass = frozenset(rng.sample("AB", 1)) if rng.random() < 0.2 else frozenset[str]()
+    limits = {
+        "Buffer": LevelConstraints(temporal=LoopConstraint(factors=fixed), bypass=bypass),
+        "Registers": LevelConstraints(temporal=LoopConstraint(permutation=tuple(rng.sample("MNK", 2)))),
+    }
+    arch = Architecture("drawn", levels, ComputeLevel("mac", "mac", "intmac", 8, rng.choice((1, 1, 2, 4))))
+    costs = EnergyCosts("drawn", energies, rng.choice((0.0, 0.5)), "drawn")
+    return chain_of("drawn", layers), Target(arch, costs, Constraints("drawn", limits))
+
+
+def searched(seed: int) -> ChainSearch:
+    """Return the search of a random chain, not yet run."""
+    chain, target = draw(seed)
+    return ChainSearch(chain, (Fusion.at(target, "Buffer"),) * len(chain.problems))
+
+
+def true_certificate(seed: int) -> Certified | None:
+    """Return a certificate of a random chain, None where it has no mapping."""
+    search = searched(seed)
+    result = search.run()
+    if not result.ok:
+        return None
+    data = json.loads(json.dumps(result.certificate()))
+    return Certified(search, data, _rival(search, result.energy_pj, len(result.groups)))
+
+
+def _rival(search: ChainSearch, least_pj: float, groups: int) -> tuple[list[Data], float] | None:
+    """Return a way to run the chain that costs more: all layers apart, or all in one group."""
+    count = len(search.chain.problems)
+    if groups < count:
+        apart = [run for k in range(count) if (run := search.alone(k)) is not None]
+        energy_pj = sum(run.energy_pj for run in apart)
+        if energy_pj > least_pj * (1 + 1e-6):
+            return [claimed_group(run) for run in apart], energy_pj
+    group = Group(search.chain, 0, count - 1)
+    for way in itertools.islice(search.ways(group), 40):
+        run, _ = search._settled(group, way, math.inf)
+        if run is not None and run.energy_pj > least_pj * (1 + 1e-6):
+            return [claimed_group(run)], run.energy_pj
+    return None
+
+
+# All attacks but those that lower a claim begin with a dearer way, claimed as the optimum.
+
+
+def cheaper_claim(data: Data, rng: random.Random) -> bool:
+    factor = 1 - 10 ** rng.uniform(-6, 0)
+    data["value"] *= factor
+    data["prices"] = [price * factor for price in data["prices"]]
+    data["prices"][-1] = data["value"]
+    return bool(data["value"])
+
+
+def lower_price(data: Data, rng: random.Random) -> bool:
+    """Let the prices end below the value."""
+    data["prices"] = [price * rng.uniform(0, 0.999) for price in data["prices"]]
+    return bool(data["value"])
+
+
+def first_price(data: Data, _rng: random.Random) -> bool:
+    """Let the prices begin at the value, so that no group has to cost anything."""
+    data["prices"] = [data["value"]] * len(data["prices"])
+    return bool(data["value"])
+
+
+def other_tables(data: Data, rng: random.Random) -> bool:
+    """State other energies than those of the claim."""
+    level = data["architecture"]["levels"][0]
+    if not level["read_pj"] or not data["value"]:
+        return False
+    level["read_pj"] *= rng.choice((0.0, 0.5, 1.001, 3.0))
+    return True
+
+
+def other_layer(data: Data, rng: random.Random) -> bool:
+    bounds = rng.choice(data["layers"])["problem"]["bounds"]
+    bounds[rng.randrange(len(bounds))] *= 2
+    return True
+
+
+def dropped_axis(data: Data, rng: random.Random) -> bool:
+    links = [link for link in data["links"] if link["axes"]]
+    if links:
+        axes = rng.choice(links)["axes"]
+        axes.pop(rng.randrange(len(axes)))
+    return bool(links)
+
+
+def other_input(data: Data, rng: random.Random) -> bool:
+    """Say that another data space is what the layers share."""
+    link = rng.choice(data["links"])
+    side = rng.choice(("output", "input"))
+    link[side] = rng.choice([name for name in "ABZ" if name != link[side]])
+    return True
+
+
+def dropped_link(data: Data, _rng: random.Random) -> bool:
+    data["links"].pop()
+    return True
+
+
+def dropped_group(data: Data, rng: random.Random) -> bool:
+    data["groups"].pop(rng.randrange(len(data["groups"])))
+    return True
+
+
+def dropped_layer(data: Data, _rng: random.Random) -> bool:
+    """Leave out the last layer, and what is claimed of it, but not its price."""
+    data["layers"].pop()
+    data["groups"][-1]["layers"] -= 1
+    return True
+
+
+def dropped_mapping(data: Data, rng: random.Random) -> bool:
+    mappings = rng.choice(rng.choice(data["groups"])["parts"])["mappings"]
+    mappings.pop()
+    return True
+
+
+def more_held(data: Data, rng: random.Random) -> bool:
+    """Say that a layer holds what it does not."""
+    part = rng.choice(rng.choice(data["groups"])["parts"])
+    part["held"] = [name for name in "ABZ" if name not in part["held"]]
+    return True
+
+
+def other_loops(data: Data, rng: random.Random) -> bool:
+    loops = [loop for group in data["groups"] for loop in group["loops"]]
+    if loops:
+        rng.choice(loops)["factor"] += rng.choice((1, 2, 6, 2**40))
+    return bool(loops)
+
+
+def unsealed(data: Data, _rng: random.Random) -> bool:
+    data["digest"] = data["digest"][::-1]
+    return True
+
+
+def dropped_statements(data: Data, rng: random.Random) -> bool:
+    rng.shuffle(data["statements"])
+    data["statements"] = data["statements"][: rng.randrange(1 + len(data["statements"]))]
+    return True
+
+
+def raised_floors(data: Data, rng: random.Random) -> bool:
+    for one in data["statements"]:
+        one["value"] *= 1 + 10 ** rng.uniform(-3, 2)
+    return True
+
+
+def borrowed_floors(data: Data, rng: random.Random) -> bool:
+    """State of the parts of a rival what was stated of other parts, as if they were as large."""
+    tasks = [(k, layer["problem"]["bounds"]) for k, layer in enumerate(data["layers"])]
+    for one in list(data["statements"]):
+        k, bounds = rng.choice(tasks)
+        sizes = [rng.choice([n for n in range(1, size + 1) if size % n == 0]) for size in bounds]
+        data["statements"].append(
+            one | {"layer": k, "bounds": sizes, "value": data["value"], "resumes": rng.random() < 0.5}
+        )
+    return bool(data["statements"])
+
+
+def widened_capacity(data: Data, rng: random.Random) -> bool:
+    """State of all room, or of any, what holds where there is no room for a mapping."""
+    for one in data["statements"]:
+        one["value"], one["capacity_words"] = data["value"] * 2, rng.choice((0, 1, one["capacity_words"], 2**40))
+    return bool(data["statements"])
+
+
+def unlike_whole(data: Data, rng: random.Random) -> bool:
+    """State floors of other data that the level keeps whole."""
+    for one in data["statements"]:
+        one["whole"] = rng.sample("ABZ", rng.randrange(4))
+        one["value"] *= rng.choice((1, 2))
+    return True
+
+
+def bounded_parts(data: Data, rng: random.Random) -> bool:
+    """Say that bounds rule out what was followed, and raise the floors."""
+    for one in data["statements"]:
+        one["parts"], one["value"] = [], one["value"] * (1 + 10 ** rng.uniform(-6, 1))
+    return True
+
+
+def no_prices(data: Data, _rng: random.Random) -> bool:
+    """Let all prices but the last be those of nothing."""
+    data["prices"] = [0.0] * len(data["layers"]) + [data["value"]]
+    return True
+
+
+def less_room(data: Data, _rng: random.Random) -> bool:
+    """Say that the level has no room for what a better way holds, but more than a design may state."""
+    data["architecture"]["levels"][1]["capacity_words"] = None
+    return True
+
+
+OF_TRUE: tuple[Callable[[Data, random.Random], bool], ...] = (
+    cheaper_claim, lower_price, first_price, other_tables, other_layer, dropped_axis, other_input, dropped_link,
+    dropped_group, dropped_layer, dropped_mapping, more_held, other_loops, unsealed,
+)  # fmt: skip
+OF_RIVALS: tuple[Callable[[Data, random.Random], bool], ...] = (
+    dropped_statements, raised_floors, borrowed_floors, widened_capacity, unlike_whole, bounded_parts, no_prices,
+    less_room, dropped_axis, first_price, lower_price, unsealed,
+)  # fmt: skip
+
+
+def claim_rival(data: Data, rival: tuple[list[Data], float], rng: random.Random) -> None:
+    """Claim a dearer way, with prices that go with it, and sometimes floors."""
+    data["groups"], value = json.loads(json.dumps(rival[0])), rival[1]
+    factor = value / data["value"] if data["value"] else 1.0
+    data["prices"] = [price * factor for price in data["prices"]]
+    data["value"] = data["prices"][-1] = value
+    if rng.random() < 0.5:
+        for one in data["statements"]:
+            one["value"] *= factor

@@ -1,0 +1,94 @@
+"""Certificates of random fused chains: the verifier has the ways of the search, and no attack is accepted."""
+
+import itertools
+import math
+import random
+from collections import Counter
+from typing import Any
+
+from attacks import copied
+from chain_attacks import OF_RIVALS, OF_TRUE, claim_rival, searched, true_certificate
+from jouleloop.errors import JouleloopError
+from jouleloop.fusion.certificate import chain_subject
+from jouleloop.fusion.plan import Group
+from jouleloop.proof.chain import FusedChain
+from jouleloop.proof.form import check_form, digest_of
+from jouleloop.proof.fused import Floors, verify_chain
+from jouleloop.proof.rules import Refused
+from shares import in_shares
+
+
+def judged(data: dict[str, Any]) -> str:
+    """Return why a file is refused, or an empty text."""
+    try:
+        verify_chain(check_form(data))
+    except (Refused, JouleloopError) as error:
+        return str(error)
+    return ""
+
+
+@in_shares(120, 4)
+def test_the_verifier_has_the_ways_of_the_search_and_no_bound_above_them(seeds: range) -> None:
+    compared = 0
+    for seed in seeds:
+        search = searched(seed)
+        if not search.run().ok:
+            continue
+        chain = FusedChain(chain_subject(search.chain, search.fusions))
+        floors = Floors(chain)
+        for first, last in itertools.combinations(range(len(chain.layers)), 2):
+            group = Group(search.chain, first, last)
+            own = {
+                (way.loops, tuple(part.held for part in way.parts)): way for way in chain.ways(range(first, last + 1))
+            }
+            ways = {
+                (tuple((one.factor, one.dimensions) for one in way.prefix), way.held): way for way in search.ways(group)
+            }
+            assert own.keys() <= ways.keys()
+            rng = random.Random(seed)
+            for key in rng.sample(sorted(ways, key=repr), min(25, len(ways))):
+                run, _ = search._settled(group, ways[key], math.inf)
+                if run is None:
+                    continue
+                found = own[key]
+                counted = sum(
+                    part.moved
+                    + sum(
+                        mine.times * (theirs.search.evaluation.energy_pj / float(chain.unit_pj) - mine.spared)
+                        for mine, theirs in zip(part.runs, layer.runs, strict=True)
+                        if theirs.search.evaluation is not None
+                    )
+                    for part, layer in zip(found.parts, run.layers, strict=True)
+                )
+                energy = run.energy_pj / float(chain.unit_pj)
+                assert math.isclose(counted, energy, rel_tol=1e-9, abs_tol=1e-6)
+                assert floors.way(found, math.inf) <= energy * (1 + 1e-9)
+                compared += 1
+    assert compared > 20
+
+
+@in_shares(150, 6)
+def test_true_certificates_are_accepted_and_no_attack_is(seeds: range) -> None:
+    kinds: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    for seed in seeds:
+        true = true_certificate(seed)
+        if true is None:
+            continue
+        assert judged(copied(true.data)) == "", seed
+        assert "claim" not in true.data
+        kinds["fused" if len(true.data["groups"]) < len(true.data["layers"]) else "apart"] += 1
+        rng = random.Random(f"attack/{seed}")
+        for attack in (*OF_TRUE, *(OF_RIVALS if true.rival else ())):
+            changed = copied(true.data)
+            if attack in OF_RIVALS and (attack not in OF_TRUE or rng.random() < 0.5) and true.rival:
+                claim_rival(changed, true.rival, rng)
+            if not attack(changed, rng):
+                continue
+            if attack.__name__ != "unsealed":
+                changed["digest"] = digest_of(changed)
+            assert judged(changed) != "", (seed, attack.__name__)
+            refused[attack.__name__] += 1
+    assert min(kinds.values()) > 1
+    assert len(kinds) == 2
+    assert refused.keys() >= {attack.__name__ for attack in (*OF_TRUE, *OF_RIVALS)}
