@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.engines.protocol import Target
-from jouleloop.fusion.certificate import claimed_group
+from jouleloop.fusion.certificate import certify_chain, claimed_group
 from jouleloop.fusion.chain import Chain, chain_of
 from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.plan import Group
@@ -66,7 +66,7 @@ def true_certificate(seed: int) -> Certified | None:
     result = search.run()
     if not result.ok:
         return None
-    data = json.loads(json.dumps(result.certificate()))
+    data = json.loads(json.dumps(certify_chain(search, result)))
     return Certified(search, data, _rival(search, result.energy_pj, len(result.groups)))
 
 

@@ -2,6 +2,8 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from jouleloop.api.hardware import Architecture
@@ -10,6 +12,7 @@ from jouleloop.api.project import roots
 from jouleloop.api.run import ArchitectureLike, architecture_of
 from jouleloop.errors import InputError, gather, unknown
 from jouleloop.files import is_file
+from jouleloop.fusion.certificate import certify_chain
 from jouleloop.fusion.chain import Chain, chain_of, read_chain
 from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.result import ChainResult
@@ -71,7 +74,8 @@ def search_chain(
 ) -> ChainResult:
     """Return the least energy of a chain; ``hardware`` by layer, since constraints hang on the shape of a layer."""
     fusions = [Fusion.at(one.target(p), level) for one, p in zip(hardware, found.problems, strict=True)]
-    return ChainSearch(found, tuple(fusions), seconds, watch, recompute).run()
+    search = ChainSearch(found, tuple(fusions), seconds, watch, recompute)
+    return replace(search.run(), argue=partial(certify_chain, search))
 
 
 def chains_in(network: SweepLike) -> list[tuple[Chain, int]]:

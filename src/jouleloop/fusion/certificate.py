@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from jouleloop.engines.native import mapspace_of
-from jouleloop.errors import Fault, InputError
+from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.fusion.chain import Chain
 from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.result import ChainResult, GroupRun
@@ -38,14 +38,11 @@ class _NoArgument(Exception):  # noqa: N818 - a verdict
     """No argument is written; the text says why."""
 
 
-def certify_chain(search: ChainSearch | None, result: ChainResult) -> Data:
+def certify_chain(search: ChainSearch, result: ChainResult) -> Data:
     """Return the certificate of what a search of a chain found as plain data.
 
-    Raise `InputError` where nothing is proven, or chains of this kind are not stated.
+    Raise `InputError` where chains of this kind are not stated.
     """
-    if search is None or not result.optimal:
-        text = result.reason or "a proven optimum"
-        raise InputError(Fault("there is no certificate", field="chain", value=result.chain, allowed=text))
     data = _stated(search, result)
     check_chain(data | {"claim": "not argued yet", "digest": ""}, sealed=False)
     try:
@@ -60,6 +57,8 @@ def certify_chain(search: ChainSearch | None, result: ChainResult) -> Data:
 
 def chain_subject(chain: Chain, fusions: Sequence[Fusion]) -> Data:
     """Return what a certificate of a chain is about: layers, links, hardware, level of fusion and counting rules."""
+    others = [problem.name for problem in chain.problems if problem.slides or problem.projection_array.max() > 1]
+    raise_all([Fault("there is no certificate", field="chain", value=name, allowed="products") for name in others])
     if any(fusion.depends_on_sizes() for fusion in fusions):
         text = "constraints that mean the same for a part as for its layer"
         raise InputError(Fault("there is no certificate", field="constraints", allowed=text))

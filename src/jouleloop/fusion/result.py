@@ -1,14 +1,13 @@
 """What a search of a chain found: groups, their loops, what is held, the mapping of every part, and what proves it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from jouleloop.errors import Fault, InputError
 from jouleloop.fusion.plan import Loop
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
-
-if TYPE_CHECKING:
-    from jouleloop.fusion.search import ChainSearch
 
 
 @dataclass(frozen=True)
@@ -103,8 +102,8 @@ class ChainResult:
     searches: int
     reason: str = ""
     seconds: float = field(default=0.0, compare=False)
-    search: "ChainSearch | None" = field(default=None, repr=False, compare=False)
-    """What found it."""
+    argue: "Callable[[ChainResult], dict[str, Any]] | None" = field(default=None, repr=False, compare=False)
+    """Writes its certificate."""
 
     @property
     def ok(self) -> bool:
@@ -147,9 +146,10 @@ class ChainResult:
 
         Raise `InputError` where nothing is proven, or certificates do not state such chains.
         """
-        from jouleloop.fusion.certificate import certify_chain  # noqa: PLC0415 - loads the verifier
-
-        return certify_chain(self.search, self)
+        if self.argue is None or not self.optimal:
+            text = self.reason or "a proven optimum"
+            raise InputError(Fault("there is no certificate", field="chain", value=self.chain, allowed=text))
+        return self.argue(self)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON data."""

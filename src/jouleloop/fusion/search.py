@@ -101,7 +101,6 @@ class ChainSearch:
             lower_bound_pj=lower[-1],
             searches=self.searches,
             seconds=self._seconds,
-            search=self,
         )
 
     def alone(self, place: int) -> GroupRun | None:
