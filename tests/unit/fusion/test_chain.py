@@ -205,12 +205,12 @@ def test_a_network_states_its_chains_or_has_none() -> None:
 )
 def test_a_part_that_is_not_decided_leaves_its_bound(answer: SearchResult, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = jl.chain("eyeriss", PAIR)
-    monkeypatch.setattr(ChainSearch, "_part", lambda *_, **__: answer)
+    monkeypatch.setattr(ChainSearch, "of_part", lambda *_, **__: answer)
     found = jl.chain("eyeriss", PAIR)
     assert found.energy_pj == found.apart_pj
     assert not found.optimal
     assert found.lower_bound_pj <= whole.energy_pj
-    monkeypatch.setattr(ChainSearch, "_part", lambda *_, **__: SearchResult("no_mapping"))
+    monkeypatch.setattr(ChainSearch, "of_part", lambda *_, **__: SearchResult("no_mapping"))
     assert jl.chain("eyeriss", PAIR).optimal
 
 
