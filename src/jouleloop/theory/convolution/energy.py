@@ -59,8 +59,8 @@ class MapSizes:
         """
         raise_all(
             [
-                Fault("must be a positive integer", "layer", field, value, "at least 1")
-                for field, value in (("input_height", self.input_height), ("input_width", self.input_width))
+                Fault("must be a positive whole number", option, value=value, allowed="1, 2, 3, …")
+                for option, value in (("--input-size", self.input_height), ("--input-width", self.input_width))
                 if value is not None and value < 1
             ]
         )
