@@ -18,11 +18,9 @@ from jouleloop.engines.protocol import SearchOptions
 from jouleloop.errors import JouleloopError
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.objective import OBJECTIVES
-from shares import by_part, in_shares
 
-#: Curves by kind of case, and how many of them are looked at first; more with the variable.
+#: Curves by kind of case; more with the variable.
 EXAMPLES = int(os.environ.get("JOULELOOP_EXAMPLES", "13"))
-FIRST = EXAMPLES // 2
 #: Mappings of a case under its own capacities, and under any.
 LIMIT, MOST_MAPPINGS = 1500, 1500
 #: Capacities that are searched one by one.
@@ -50,9 +48,9 @@ def least_at(question: Question, words: int) -> float | None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@by_part(EXAMPLES, first=FIRST)
-def test_every_capacity_has_the_value_of_its_step(kind: str, part: int) -> None:
-    found = drawn(kind, part)
+@pytest.mark.parametrize("seed", range(EXAMPLES))
+def test_every_capacity_has_the_value_of_its_step(kind: str, seed: int) -> None:
+    found = drawn(kind, seed)
     if found is None:
         return
     curve = found[1]
@@ -71,10 +69,10 @@ def test_every_capacity_has_the_value_of_its_step(kind: str, part: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@by_part(EXAMPLES, first=FIRST)
-def test_the_steps_are_those_of_an_enumeration(kind: str, part: int) -> None:
+@pytest.mark.parametrize("seed", range(EXAMPLES))
+def test_the_steps_are_those_of_an_enumeration(kind: str, seed: int) -> None:
     """Every mapping under any capacity, counted symbolically: the staircase of words held and least value."""
-    found = drawn(kind, part)
+    found = drawn(kind, seed)
     if found is None:
         return
     case, curve = found
@@ -99,9 +97,8 @@ def test_the_steps_are_those_of_an_enumeration(kind: str, part: int) -> None:
     assert [step.value for step in curve.steps] == pytest.approx([value for _, value in steps], rel=1e-9)
 
 
-@in_shares(EXAMPLES, first=FIRST)
-def test_few_cases_are_refused_or_too_large(seeds: range) -> None:
-    found = [drawn(kind, seed) for kind in KINDS for seed in seeds]
+def test_few_cases_are_refused_or_too_large() -> None:
+    found = [drawn(kind, seed) for kind in KINDS for seed in range(EXAMPLES)]
     assert sum(curve is not None for curve in found) >= 0.9 * len(found)
     assert sum(len(curve[1].steps) > 1 for curve in found if curve is not None) >= 0.4 * len(found)
 

@@ -20,7 +20,6 @@ from jouleloop.optimum import optimise
 from jouleloop.optimum.incumbent import Incumbent, Outside, Walker
 from jouleloop.optimum.limit import Limit, Watch
 from jouleloop.optimum.optimise import search_mapspace
-from shares import by_kind
 
 
 def allowed(space: MapSpace, mapping: Mapping) -> bool:
@@ -50,10 +49,10 @@ def allowed(space: MapSpace, mapping: Mapping) -> bool:
     return True
 
 
-@by_kind(["general", "windows", "arrays"], 12, first=6)
-def test_it_is_allowed_and_no_better_than_the_optimum(kind: str, seeds: range) -> None:
+@pytest.mark.parametrize("kind", ["general", "windows", "arrays"])
+def test_it_is_allowed_and_no_better_than_the_optimum(kind: str) -> None:
     shown = near = 0
-    for seed in seeds:
+    for seed in range(12):
         try:
             problem, target = load(draw_case(seed, kind))
             optimum = NativeEngine().search(problem, target).evaluation
@@ -86,7 +85,7 @@ def test_it_is_allowed_and_no_better_than_the_optimum(kind: str, seeds: range) -
         limit = max(found.value, 1.1 * stopped.lower_bound)
         assert stopped.evaluation.energy_pj <= limit * (1 + 1e-9), seed
         shown += 1
-    assert shown > len(seeds) // 6
+    assert shown > 5
     assert near >= 0.9 * shown
 
 
@@ -140,17 +139,8 @@ def test_what_is_found_does_not_hang_on_the_clock(ticks: int, monkeypatch: pytes
     assert run() == usual
 
 
-@pytest.mark.parametrize(
-    ("name", "layer"),
-    [
-        ("eyeriss", "fc:512x384/batch64"),
-        ("simba", "conv:C64xM64xP14xQ14xR3xS3"),
-        ("eyeriss", "conv:C3xM32xP28xQ28xR5xS5"),
-        pytest.param("simba", "fc:512x384/batch64", marks=pytest.mark.slow),
-        pytest.param("eyeriss", "conv:C64xM64xP14xQ14xR3xS3", marks=pytest.mark.slow),
-        pytest.param("simba", "conv:C3xM32xP28xQ28xR5xS5", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("name", ["eyeriss", "simba"])
+@pytest.mark.parametrize("layer", ["fc:512x384/batch64", "conv:C64xM64xP14xQ14xR3xS3", "conv:C3xM32xP28xQ28xR5xS5"])
 def test_an_open_design_is_no_worse_at_once_than_its_optimum_under_constraints(name: str, layer: str) -> None:
     problem = problem_of(layer)
     space, design = open_design(name, layer)
