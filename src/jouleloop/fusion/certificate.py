@@ -207,5 +207,4 @@ class _Writer:
         target = fusion.target_of(problem, task.whole, room, resumes=task.resumes)
         if target is None or self.optimum(task, room) == math.inf:
             return []
-        found = write_floor(mapspace_of(problem, target), target.costs, target.semantics, value)
-        return next(reversed(list(found)), [])
+        return write_floor(mapspace_of(problem, target), target.costs, target.semantics, value)

@@ -153,7 +153,7 @@ class ChainSearch:
         capacity = min(fusion.capacity_words for fusion in fusions)
         for prefix in group.prefixes(recompute=self.recompute):
             parts = parts_of(group, prefix)
-            if any(part.fresh < part.iterations and _slides(part.problem) for part in parts):
+            if any(part.fresh < part.iterations and part.problem.slides for part in parts):
                 continue
             waiting = waiting_words(parts)
             shared = max(words + sum(map(part.words, part.shared)) for part, words in zip(parts, waiting, strict=True))
@@ -292,12 +292,3 @@ def _outer_words(found: SearchResult, on_chip: frozenset[str]) -> int:
         return 0
     moved = found.evaluation.levels[0].data.items()
     return sum(math.ceil(one.reads + one.updates + one.fills) for name, one in moved if name not in on_chip)
-
-
-def _slides(problem: Problem) -> bool:
-    """Return whether a rank is moved by two dimensions."""
-    return any(
-        sum(problem.bound[term.dimension] > 1 for term in rank) > 1
-        for space in problem.data_spaces
-        for rank in space.projection
-    )

@@ -214,10 +214,11 @@ def _all_slots(
         temporal.append(_slot(problem, given.temporal, field, source, faults, canonical=canonical))
         field, own = f"{name}.spatial", given.spatial
         if fans_out:
-            canonical = pruned and not (own.permutation or own.outer_permutation) and min(fanout) == 1
+            ordered = own.permutation or own.outer_permutation
+            canonical = pruned and not ordered and min(fanout) == 1
             slot = _slot(problem, own, field, source, faults, canonical=canonical, split=own.split)
-            stated = own.permutation or own.outer_permutation or own.split is not None
-            spatial.append(replace(slot, both=free and min(fanout) > 1 and not stated))
+            both = free and min(fanout) > 1 and not ordered and own.split is None
+            spatial.append(replace(slot, both=both))
             continue
         spatial.append(None)
         text = "a spatial factor is given where the architecture does not fan out"

@@ -96,18 +96,16 @@ def check_known(
         )
 
 
-def write_floor(space: MapSpace, costs: EnergyCosts, semantics: str, least_pj: float) -> Iterator[list[dict[str, Any]]]:
-    """Yield the parts that show that no mapping costs less than some energy [pJ], but those that bounds rule out.
-
-    Yields all that there are so far, again and again, so that one may look at the clock.
-    """
+def write_floor(space: MapSpace, costs: EnergyCosts, semantics: str, least_pj: float) -> list[dict[str, Any]]:
+    """Return the parts that show that no mapping costs less than some energy [pJ], but those that bounds rule out."""
     search = Search(space, costs, semantics, mirrored=False, links=False)
     search.solver.list_all()
     parts: list[dict[str, Any]] = []
     best = arrays.new_best(delay_power=delay_power_of(OBJECTIVES["energy"]))
     best[0]["energy_pj"] = best[0]["product"] = least_pj
     for _ in _write_parts(search, mode_of(OBJECTIVES["energy"]), best, parts):
-        yield [part for part in parts if part["lemma"] == "cuts"]
+        pass
+    return [part for part in parts if part["lemma"] == "cuts"]
 
 
 def _write_parts(search: Search, mode: int, best: Records, parts: list[dict[str, Any]]) -> Iterator[bool]:
