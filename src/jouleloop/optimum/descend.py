@@ -198,6 +198,9 @@ def _evaluate_arrangements(
     """Evaluate the nest in all arrangements that can matter; return the least energy [pJ]."""
     nest, best = path.nest, tally.best
     least_pj = np.inf
+    # Of windows the model may look at every instance for what its neighbours hand on.
+    windows = case.mesh.pairs.shape[0] > 1
+    ticks = _EVALUATION_TICKS + (int(case.unrolled.instances[0]) if windows else 0)
     member = run[FIRST] - 1
     while _next_arrangement(arrangements, run, chosen, member):
         if chosen[0] < 0:
@@ -205,7 +208,7 @@ def _evaluate_arrangements(
             for level in range(chosen.shape[0]):
                 chosen[level] = arrangements.members[member, level, 0]
         tally.counters[0].visited += 1
-        tally.counters[0].ticks += _EVALUATION_TICKS
+        tally.counters[0].ticks += ticks
         _place_spatial(arrangements, chosen, nest)
         total_pj, cycles, _, _ = count_nest(case.target, nest, work)
         least_pj = min(least_pj, total_pj)

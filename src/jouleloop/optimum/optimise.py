@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from jouleloop.optimum.charges import find_charges, split_by_hops
 from jouleloop.optimum.driver import NEXT_PASS, SEARCH, TIES, Kernel, Task, search
 from jouleloop.optimum.groups import groups_of
 from jouleloop.optimum.incumbent import MOST_SOLVED, Choice, Incumbent, Outside, Walker
-from jouleloop.optimum.limit import INTERRUPT, SECONDS, Progress, Watch, check_dimensions
+from jouleloop.optimum.limit import INTERRUPT, SECONDS, Limit, Progress, Watch, check_dimensions
 from jouleloop.optimum.mirror import find_mirrors
 from jouleloop.optimum.needless import needed
 from jouleloop.optimum.prepare import find_sides
@@ -181,14 +181,15 @@ class Search:
     def _solve(self, choice: Choice, below: float, objective: Objective, counters: Records) -> Incumbent | None:
         """Search one choice of what is kept for a mapping below a value, for a while; return it, if there is one."""
         columns = [column[[own]] for column, own in zip(self.columns, choice, strict=True)]
-        solver, found, own = self._solver(self.target, self._asked, columns), self.new_found(), new_counters()
+        solver, found = self._solver(self.target, self._asked, columns), self.new_found()
+        watch = Watch(Limit(ticks=_SOLVE_TICKS), within=self.watch)
+        own = watch.begin(None)
         best = new_best(delay_power=delay_power_of(objective), most_cycles=self.most_cycles)
         mode = mode_of(objective)
         place = {ENERGY: "energy_pj", DELAY: "cycles", PRODUCT: "product"}[mode]
         best[place] = below ** (1.0 / (objective.energy_power or 1))
-        own[0]["pause"] = _SOLVE_TICKS
         solver.start(mode, best)
-        solver.run(mode, best, own, found)
+        watch.run(partial(solver.run, mode, best, own, found), own, lambda: self._progress(solver, own))
         counters[0]["ticks"] += own[0]["ticks"]
         if found.arrangement[0] < 0:
             return None
@@ -231,14 +232,15 @@ class Search:
         found = self.new_found()
         solver, best, counters = self._solver(self.target._replace(spec=spec), self._asked), new_best(), new_counters(1)
         solver.start(ENERGY, best)
-
-        def progress() -> Progress:
-            stand = solver.parts.stand
-            waiting = int(stand[0]["left"]) + int(stand[0]["current"] >= 0)
-            return Progress(self.watch.seconds, None, 0.0, "pJ", waiting, solver.count, int(counters[0]["nodes"]))
-
-        self.watch.run(lambda: solver.run(ENERGY, best, counters, found), counters, progress)
+        run = partial(solver.run, ENERGY, best, counters, found)
+        self.watch.run(run, counters, lambda: self._progress(solver, counters))
         return bool(found.arrangement[0] >= 0)
+
+    def _progress(self, solver: Solver, counters: Records) -> Progress:
+        """Return where a search of some parts stands, of which no bound is known."""
+        stand = solver.parts.stand
+        waiting = int(stand[0]["left"]) + int(stand[0]["current"] >= 0)
+        return Progress(self.watch.seconds, None, 0.0, "pJ", waiting, solver.count, int(counters[0]["nodes"]))
 
     def mapping(self, found: Found) -> Mapping:
         """Return the nest found as a mapping."""

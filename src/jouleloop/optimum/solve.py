@@ -93,7 +93,7 @@ _DIVE_TICKS, _MOST_DIVES, _TABLES_A_DIVE = 20_000, 8, 8
 _NESTS_BEFORE = 64
 #: Nests of a part that are evaluated before groups raise its tables.
 RAISE_AFTER = 64
-#: Work of the parts that follow from one, and of a last descent when a search has to stop without any mapping.
+#: Work of the parts that follow from one, and of a part that is opened without tables.
 _SPREAD_TICKS = 100
 #: Entries of tables that are filled while one tile is listed (measured).
 _CELLS_A_TICK = 16
@@ -180,7 +180,7 @@ def _take_part(case: Case, path: Path, parts: Parts, tally: Tally, stack: Stack)
     fresh, filled = parts.stage[part] != FINAL, stand[0].filled
     limit_pj = limit_of(mode, best, steps) if tally.log.used[0] < 0 else np.inf
     bound_pj = fill_tables(case, path, parts, part, limit_pj)
-    counters[0].ticks += (stand[0].filled - filled) * _table_ticks(case)
+    counters[0].ticks += _table_ticks(case) if stand[0].filled > filled else _SPREAD_TICKS
     if bound_pj == np.inf:
         counters[0].cut_capacity += 1
         return False

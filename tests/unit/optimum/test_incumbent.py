@@ -19,7 +19,7 @@ from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum import optimise
 from jouleloop.optimum.incumbent import Incumbent, Outside, Walker
 from jouleloop.optimum.limit import Limit, Watch
-from jouleloop.optimum.optimise import search_mapspace
+from jouleloop.optimum.optimise import Search, search_mapspace
 
 
 def allowed(space: MapSpace, mapping: Mapping) -> bool:
@@ -157,6 +157,24 @@ def test_an_open_design_is_no_worse_at_once_than_its_optimum_under_constraints(n
     assert found.evaluation is not None
     assert energies
     assert found.evaluation.energy_pj <= min(energies) * (1 + 1e-9)
+
+
+def test_a_search_of_one_choice_does_not_begin_once_somebody_has_stopped_all() -> None:
+    space, design = open_design("simba", "conv:C64xM64xP14xQ14xR3xS3")
+    watch = Watch()
+    counters = watch.begin(None)
+    outside = Search(space, design.target(space.problem).costs, "timeloop-3.0.3", watch).outside(
+        OBJECTIVES["energy"], counters
+    )
+    while outside.walks:
+        outside.step()
+    outside.step()
+    before = watch.worked
+    assert before > 0
+    assert not outside.ended
+    watch.stop()
+    outside.step()
+    assert watch.worked == before
 
 
 def test_walks_leave_their_start_as_it_is() -> None:
