@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import numpy as np
+import pytest
 
 from differential.case import Case, components
 from differential.native import load
@@ -14,6 +15,7 @@ from differential.shared import few_energies
 from jouleloop.errors import MappingError
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.optimum import boundaries
 from jouleloop.optimum.groups import Groups
 from jouleloop.optimum.optimise import Search
 from sample import sample_mappings, unrolled
@@ -58,8 +60,12 @@ def drawn(rng: random.Random) -> Case:
     return Case(**{**vars(case), "ert": few_energies(random.Random(0), components(case))})
 
 
+@pytest.mark.parametrize("laid_out", [boundaries.MOST_LAID_OUT, 0])
 @in_shares(CASES, first=CASES // 2)
-def test_a_level_is_asked_for_no_less_than_is_said_to_pass(seeds: range) -> None:
+def test_a_level_is_asked_for_no_less_than_is_said_to_pass(
+    seeds: range, laid_out: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boundaries, "MOST_LAID_OUT", laid_out)
     compared = narrow = close = several = 0
     for seed in seeds:
         case = drawn(random.Random(seed))
@@ -73,16 +79,16 @@ def test_a_level_is_asked_for_no_less_than_is_said_to_pass(seeds: range) -> None
                 continue
             row, ids = np.ascontiguousarray(unrolled(search, mapping)[:, None]), np.zeros((1, search.levels), np.int64)
             parts = search.solver.parts._replace(row=row, ids=ids)
-            boundaries = Groups(search.solver.case, parts).boundaries
-            words = boundaries.least_words(boundaries.group(parts.ids), INPUTS, LEVEL, LEVEL)
+            priced = Groups(search.solver.case, parts).boundaries
+            words = priced.least_words(priced.group(parts.ids), INPUTS, LEVEL, LEVEL)
             asked, filled = counts.levels[0].data["T"].reads, counts.levels[LEVEL].data["T"]
             assert words <= asked + 1, (seed, mapping)
             # Words are asked for by fewer in the mean than is said.
-            alike = boundaries.multicast(parts.ids, INPUTS, LEVEL, LEVEL, mean=True)[0]
+            alike = priced.multicast(parts.ids, INPUTS, LEVEL, LEVEL, mean=True)[0]
             assert filled.fills * filled.instances <= alike * (asked + 1), (seed, mapping)
             several += alike > 1.0
             compared += 1
-            narrow += words < boundaries.lattice.volume[INPUTS]
+            narrow += words < priced.lattice.volume[INPUTS]
             close += words > 0.999 * asked
     assert compared > len(seeds)
     assert narrow > len(seeds) // 20

@@ -13,6 +13,7 @@ from jouleloop.model.arrays import (
     CLUSTERS,
     FANOUT_X,
     FANOUT_Y,
+    NO_TEMPORAL_REUSE,
     READ_PJ,
     UPDATE_PJ,
     WRITE_PJ,
@@ -134,11 +135,12 @@ class Boundaries:
         """
         share, mean, largest = (np.ones(len(row)) for _ in range(3))
         bounds, left = self.layer.bounds.tolist(), MOST_LAID_OUT
+        repeats = bool(self.layer.reuse[:, v, NO_TEMPORAL_REUSE].any())
         # Those of few instances first, which take the least work.
         for n in np.argsort(row.prod(axis=1), kind="stable").tolist():
             factors = row[n].tolist()
             ranks = list(unrolled_ranks(self.layer.coef[v], factors, bounds))
-            share[n], mean[n], largest[n], laid_out = words_passed(ranks, factors, *mesh, left)
+            share[n], mean[n], largest[n], laid_out = words_passed(ranks, factors, mesh, left, repeats=repeats)
             left -= laid_out
         return share, mean, largest
 

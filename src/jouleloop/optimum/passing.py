@@ -1,11 +1,13 @@
 """What a level that keeps nothing passes on: how many instances ask for one box, and what share of all words is left.
 
 `docs/search.md` states the lemma: *groups of unrollings*, words that pass. Links may leave more of large classes, where
-two unrolled dimensions move a rank: then all instances are laid out, and those that a step leaves are counted.
+two unrolled dimensions move a rank: then all instances are laid out, and those that a step leaves are counted. Where
+they are too many, it is known of each class whether links may serve it, and the worst that they may leave counts.
 """
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -17,8 +19,7 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Ints
 from jouleloop.optimum.mesh import neighbour_of
 
-#: Most instances that are laid out, over all unrollings, orders of loops and kinds of tiles. Beyond, the least share
-#: counts.
+#: Most instances that are laid out, over all unrollings, orders of loops and kinds of tiles. Beyond, classes count.
 MOST_LAID_OUT = 4_000_000
 
 
@@ -48,6 +49,8 @@ class Layout(NamedTuple):
     """Instances a different box, over those that hold one box, at most."""
     largest: int
     """Instances that hold one box, at most."""
+    stands: bool = True
+    """Whether loops outside may cancel each other out."""
 
 
 @cache
@@ -58,14 +61,19 @@ def layouts_of(rank: Rank) -> tuple[Layout, ...]:
         number, widest = math.prod(one.factor for one in unrolled), max((one.factor for one in unrolled), default=1)
         return (Layout((), frozenset(), widest / number, number // widest),)
     found: dict[tuple[int, ...], set[int]] = {}
+    standing = set()
     for tile in itertools.product(*(divisors(one.rest) for one in rank)):
         steps = [one.coef * length for one, length in zip(rank, tile, strict=True)]
         unit = _unit(rank, steps)
         moves = found.setdefault(unit, set())
+        if _cancels(rank, tile):
+            standing.add(unit)
         for apart in itertools.product(*(range(1 - one.factor, one.factor) for one in rank)):
             if _reached(rank, tile, _dot(steps, apart)):
                 moves.add(_dot(unit, apart))
-    return tuple(Layout(unit, frozenset(moves), *_classes(rank, unit)) for unit, moves in found.items())
+    return tuple(
+        Layout(unit, frozenset(moves), *_classes(rank, unit), unit in standing) for unit, moves in found.items()
+    )
 
 
 def _dot(some: Sequence[int], others: Sequence[int]) -> int:
@@ -107,6 +115,16 @@ def _reached(rank: Rank, tile: Sequence[int], wanted: int) -> bool:
     return False
 
 
+def _cancels(rank: Rank, tile: Sequence[int]) -> bool:
+    """Whether loops outside over both dimensions of a rank may leave it in place together."""
+    if len(rank) < 2:
+        return False
+    one, other = (abs(own.coef) * length * own.factor for own, length in zip(rank, tile, strict=True))
+    both = math.lcm(one, other)
+    first, second = (own.rest // length for own, length in zip(rank, tile, strict=True))
+    return both // one < first and both // other < second
+
+
 class Passed(NamedTuple):
     """What a level that keeps nothing passes on of the words that all its instances ask for."""
 
@@ -121,7 +139,12 @@ class Passed(NamedTuple):
 
 
 def words_passed(
-    ranks: Sequence[Rank], factors: Sequence[int], columns: int, rows: int, most: int = MOST_LAID_OUT
+    ranks: Sequence[Rank],
+    factors: Sequence[int],
+    mesh: tuple[int, int],
+    most: int = MOST_LAID_OUT,
+    *,
+    repeats: bool = False,
 ) -> Passed:
     """Return what a level that keeps nothing passes on.
 
@@ -131,10 +154,12 @@ def words_passed(
         Of one data space.
     factors
         Spatial factors of the level by dimension.
-    columns, rows
-        Of its mesh.
+    mesh
+        Its columns and rows.
     most
         Instances that may be laid out.
+    repeats
+        Whether steps that move nothing may fetch all again.
     """
     several = [rank for rank in ranks if sum(one.factor > 1 for one in rank) > 1]
     worst = math.prod(min(layout.share for layout in layouts_of(rank)) for rank in several)
@@ -147,19 +172,86 @@ def words_passed(
     moved = [rank for rank in ranks if any(one.factor > 1 for one in rank)]
     kinds = [layouts_of(rank) for rank in moved]
     laid_out = math.prod(map(len, kinds)) * math.factorial(len(unrolled)) * math.prod(factors)
-    if laid_out > most or any(not layout.unit for kind in kinds for layout in kind):
+    if any(not layout.unit for kind in kinds for layout in kind):
         return Passed(worst, largest, largest)
-    means = [
-        _means_of(moved, chosen, [(d, factors[d]) for d in order], columns, rows)
-        for chosen in itertools.product(*kinds)
-        for order in itertools.permutations(unrolled)
-    ]
+    if laid_out > most:
+        laid_out, others = 0, (layouts_of(rank) for rank in ranks if rank and rank not in moved)
+        stands = repeats or any(layout.stands for kind in others for layout in kind)
+        alike = math.prod(factors) / math.prod(one.factor for rank in ranks for one in rank)
+        left = (_most_left(tuple(moved), chosen, stands) for chosen in itertools.product(*kinds))
+        means = [(alike * mean, alike * most) for mean, most in left]
+    else:
+        means = [
+            _means_of(moved, chosen, [(d, factors[d]) for d in order], mesh)
+            for chosen in itertools.product(*kinds)
+            for order in itertools.permutations(unrolled)
+        ]
     mean = max(most for _, most in means)
     return Passed(min(mean / most for mean, most in means), min(mean, largest), largest, laid_out)
 
 
+@cache
+def _most_left(ranks: tuple[Rank, ...], chosen: tuple[Layout, ...], stands: bool) -> tuple[float, float]:
+    """Return instances over boxes, of all instances and, at most, of those that links leave, wherever instances lie.
+
+    A box that no other is a move away from is left. Of the others those are, that raise the mean.
+    """
+    pairs = list(zip(ranks, chosen, strict=True))
+    whole = _joined([Counter(_instances(rank, layout.unit).values()) for rank, layout in pairs])
+    mean = most = _mean(whole)
+    if stands or any(layout.stands for layout in chosen):
+        return mean, float(max(whole))
+    for moves in itertools.product(*(_ways(rank, layout) for rank, layout in pairs)):
+        served = _joined([sizes for _, sizes in moves])
+        if not served or not any(moved for moved, _ in moves):
+            continue
+        left = whole - served
+        for size in sorted(served, reverse=True):
+            if left and size <= _mean(left):
+                break
+            left[size] += served[size]
+        most = max(most, _mean(left))
+    return mean, most
+
+
+def _mean(sizes: Counter[int]) -> float:
+    return sum(size * number for size, number in sizes.items()) / sum(sizes.values())
+
+
+def _joined(sizes: Sequence[Counter[int]]) -> Counter[int]:
+    """Return how many boxes are of a size, by size, from those of all ranks."""
+    joined = Counter({1: 1})
+    for own in sizes:
+        found: Counter[int] = Counter()
+        for (size, number), (other, times) in itertools.product(joined.items(), own.items()):
+            found[size * other] += number * times
+        joined = found
+    return joined
+
+
+@cache
+def _instances(rank: Rank, unit: tuple[int, ...]) -> Counter[int]:
+    """Return how many instances hold the boxes of a rank, by where these are."""
+    return Counter(_dot(unit, index) for index in itertools.product(*(range(one.factor) for one in rank)))
+
+
+@cache
+def _ways(rank: Rank, layout: Layout) -> list[tuple[bool, Counter[int]]]:
+    """Return whether a rank is moved, and how many of the boxes that have one a move away are of a size.
+
+    A move that lets links serve no more boxes of any size than another is left out.
+    """
+    held = _instances(rank, layout.unit)
+    found = [Counter(size for at, size in held.items() if at + move in held) for move in layout.moves if move]
+    most: list[Counter[int]] = []
+    for sizes in sorted(found, key=Counter.total, reverse=True):
+        if not any(sizes <= other for other in most):
+            most.append(sizes)
+    return [(False, Counter(held.values())), *((True, sizes) for sizes in most)]
+
+
 def _means_of(
-    ranks: Sequence[Rank], chosen: Sequence[Layout], loops: Sequence[tuple[int, int]], columns: int, rows: int
+    ranks: Sequence[Rank], chosen: Sequence[Layout], loops: Sequence[tuple[int, int]], mesh: tuple[int, int]
 ) -> tuple[float, float]:
     """Return instances over boxes, of all instances and, at most, of those that links leave in a step."""
     unit = np.zeros((len(ranks), len(loops)), np.int64)
@@ -171,7 +263,7 @@ def _means_of(
     moves = np.zeros((len(ranks), 2 * int(reach.max()) + 1), np.bool_)
     for r, layout in enumerate(chosen):
         moves[r, [move + reach[r] for move in layout.moves if abs(move) <= reach[r]]] = True
-    found: tuple[float, float] = _means(bounds, unit, reach, moves, (columns, rows))
+    found: tuple[float, float] = _means(bounds, unit, reach, moves, mesh)
     return found
 
 
