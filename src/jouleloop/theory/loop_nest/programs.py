@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from jouleloop.theory.loop_nest.nest import LoopNest, check_cache
-from jouleloop.theory.simplex import Form, Scale, Tableau, add, constant, logarithm
+from jouleloop.theory.simplex import Form, Scale, Tableau, constant, logarithm
 
 _FACE_BASES = 300
 
@@ -84,9 +84,7 @@ def tile_at(nest: LoopNest, scale: Scale, *, bases: int = _FACE_BASES) -> TileSo
     _certify(nest, weights, zeta)
     exponent = (sum(weights, start=Fraction(0)), *zeta)  # 004 eq. (5.5)
     sides = tableau.solution()
-    total = constant(0, loops)
-    for side in sides:
-        total = add(total, side)
+    total = tuple(map(sum, zip(*sides, strict=True)))
     if scale.less(total, exponent) or scale.less(exponent, total):
         raise ArithmeticError("LP (5.1) and its dual (5.5)–(5.6) disagree")
     family, complete = _optimal_face(tableau, bases)
