@@ -69,7 +69,8 @@ class Scale:
         size = sum(abs(float(c)) * value for c, value in zip(form, self.values, strict=True))
         if abs(rough) > _SAFE * max(1.0, size):
             return 1 if rough > 0 else -1
-        return _sign_of_powers(form, (self.cache_words, *self.bounds))
+        above, below, _ = powers(form, (self.cache_words, *self.bounds))
+        return (above > below) - (above < below)
 
     def less(self, first: Form, second: Form) -> bool:
         """Whether ``first`` is strictly less than ``second``, exactly."""
@@ -77,16 +78,12 @@ class Scale:
 
 
 @lru_cache(maxsize=4096)
-def _sign_of_powers(form: Form, bases: tuple[int, ...]) -> int:
+def powers(form: Form, bases: tuple[int, ...]) -> tuple[int, int, int]:
+    """Return whole numbers a, b and n such that the product of ``bases`` to the powers of ``form`` is (a/b)^(1/n)."""
     common = math.lcm(*(c.denominator for c in form))
-    above = below = 1
-    for coefficient, base in zip(form, bases, strict=True):
-        power = int(coefficient * common)
-        if power > 0:
-            above *= base**power
-        elif power < 0:
-            below *= base**-power
-    return (above > below) - (above < below)
+    whole = [(base, int(coefficient * common)) for base, coefficient in zip(bases, form, strict=True)]
+    above = math.prod(base**power for base, power in whole if power > 0)
+    return above, math.prod(base**-power for base, power in whole if power < 0), common
 
 
 def constant(value: int | Fraction, loops: int) -> Form:

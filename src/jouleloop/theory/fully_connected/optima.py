@@ -1,7 +1,7 @@
 """Tables that judge paper 002's bounds: exact optima of small layers, replayed, and every bound of the swept sizes."""
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -81,9 +81,9 @@ def divisible_grid(inputs: int, outputs: int) -> Iterator[tuple[int, int, int]]:
                     yield n, m, beta
 
 
-def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
+def to_csv(rows: Iterable[dict[str, Any]]) -> str:
     """Return the rows as CSV with a header; fractions exactly, as 41/2."""
-    return pd.DataFrame(rows).to_csv(index=False, lineterminator="\n")
+    return pd.DataFrame(list(rows)).to_csv(index=False, lineterminator="\n")
 
 
 def optima_table(largest: int = 8) -> str:

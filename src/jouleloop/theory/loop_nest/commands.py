@@ -133,9 +133,9 @@ def print_nest_bounds(
 
 def _without_bounds(nest: LoopNest, form: ClosedForm) -> list[Bound]:
     large = hbl(nest)
-    weights = ", ".join(f"{a}: {s}" for a, s in zip(nest.arrays, large.array_weights, strict=True))
+    weights = ", ".join(f"{a}: {s}" for a, s in zip(nest.arrays, large.primal, strict=True))
     return [
-        Bound("hbl_exponent", "004 LP (3.2), dual (3.3)", large.exponent, "log_M points", note=f"s = {weights}"),
+        Bound("hbl_exponent", "004 LP (3.2), dual (3.3)", large.value, "log_M points", note=f"s = {weights}"),
         Bound("tile_exponent_closed_form", "004 Theorem 2", None, "log_M points", note=form.exponent_text()),
         Bound("tile_volume_closed_form", "004 Theorem 2", None, "operations", note=form.tile_text()),
         Bound("communication_closed_form", "004 Theorem 2", None, "words", note=form.communication_text()),

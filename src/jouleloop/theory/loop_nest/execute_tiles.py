@@ -106,12 +106,11 @@ def run_tiled(
 
 def random_inputs(nest: LoopNest, seed: int = 0) -> list[FloatArray]:
     """Return small whole numbers, as floats, for every array that the nest only reads: sums of them are exact."""
-    shapes = [
-        [nest.bounds[loop] for loop in support]
-        for array, support in enumerate(nest.supports)
-        if array not in nest.outputs
-    ]
-    return [array.astype(np.float64) for array in random_operands(shapes, seed, largest=3)]
+    return [array.astype(np.float64) for array in random_operands(_input_shapes(nest), seed, largest=3)]
+
+
+def _input_shapes(nest: LoopNest) -> list[tuple[int, ...]]:
+    return [nest.shape(array) for array in range(len(nest.arrays)) if array not in nest.outputs]
 
 
 def _tiles(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> Iterator[Place]:
@@ -141,7 +140,7 @@ class _Cache(CountingMemory):
         super().__init__()
         self.nest, self.reuse, self.names = nest, reuse, tuple(nest.arrays)
         reading = iter(inputs)
-        self.outputs = [np.full(self._shape(array), np.nan) for array in nest.outputs]
+        self.outputs = [np.full(nest.shape(array), np.nan) for array in nest.outputs]
         writing = iter(self.outputs)
         self.memory = [next(writing) if array in nest.outputs else next(reading) for array in range(len(nest.arrays))]
         self.written = [np.zeros(memory.shape, dtype=np.bool_) for memory in self.memory]
@@ -152,9 +151,6 @@ class _Cache(CountingMemory):
         """Return the words loaded and stored so far, for every array."""
         loaded, stored = ([counts[name] for name in self.names] for counts in (self.loaded, self.stored))
         return tuple(loaded), tuple(stored)
-
-    def _shape(self, array: int) -> tuple[int, ...]:
-        return tuple(self.nest.bounds[loop] for loop in self.nest.supports[array])
 
     def execute(self, tile: Place) -> int:
         """Bring in the blocks of a tile, run its operations and return how many there are."""
@@ -210,12 +206,8 @@ def _check(nest: LoopNest, sides: Sequence[int], inputs: Sequence[FloatArray], o
         )
     if sorted(order) != list(range(len(nest.loops))):
         raise InputError(Fault("no order of the loops", field="order", value=tuple(order)))
-    shapes = [
-        tuple(nest.bounds[loop] for loop in support)
-        for array, support in enumerate(nest.supports)
-        if array not in nest.outputs
-    ]
-    if [tuple(array.shape) for array in inputs] != shapes:
+    shapes = _input_shapes(nest)
+    if [array.shape for array in inputs] != shapes:
         raise InputError(Fault("inputs of other shapes", field="inputs", allowed=str(shapes)))
 
 

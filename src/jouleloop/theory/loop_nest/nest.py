@@ -112,6 +112,10 @@ class LoopNest:
         """Words of every array that a rectangular tile b_1 × … × b_d touches: ∏ b_i over supp(φ_j)."""
         return tuple(math.prod(tile[loop] for loop in support) for support in self.supports)
 
+    def shape(self, array: int) -> tuple[int, ...]:
+        """Return the sizes of the array at a position, one a subscript."""
+        return tuple(self.bounds[loop] for loop in self.supports[array])
+
     def users(self, loop: int) -> tuple[int, ...]:
         """R_i: positions of the arrays whose support contains the loop at position ``loop``."""
         return tuple(array for array, support in enumerate(self.supports) if loop in support)

@@ -51,7 +51,7 @@ def examples_table(cache_words: int = CACHE_WORDS) -> pd.DataFrame:
                 "example": name,
                 "section": section,
                 "nest": nest.expression(),
-                "k_hbl": str(hbl(nest).exponent),
+                "k_hbl": str(hbl(nest).value),
                 "tile_exponent": form.exponent_text(),
                 "communication": form.communication_text(),
                 "bounds": " ".join(f"{x}={bound}" for x, bound in zip(nest.loops, sizes, strict=True)),
@@ -209,7 +209,7 @@ def _attained(nest: LoopNest, cache_words: int) -> dict[str, object]:
     if done.transfers_words != schedule_words(nest, chosen.sides, chosen.order) or done.peak_words > cache_words:
         raise ArithmeticError("the executed schedule differs from its count")
     proven = communication_with_constants(form, nest, cache_words)
-    large = tuple(1 - value for value in (hbl(nest).exponent, *(Fraction(0),) * len(nest.loops)))
+    large = tuple(1 - value for value in (hbl(nest).value, *(Fraction(0),) * len(nest.loops)))
     return {
         "cache_words": cache_words,
         "large_bounds_words": float(monomial(large, nest, cache_words)),

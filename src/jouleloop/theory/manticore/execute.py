@@ -140,11 +140,11 @@ def reduction_tree(machine: Machine) -> Iterator[tuple[str, list[tuple[int, int]
 def reduce_to_first(chip: Chip, name: str) -> None:
     """Sum the private volumes ``name`` of all clusters into cluster 0 along the tree, freeing each that was read."""
     for network, pairs in reduction_tree(chip.machine):
-        chip.round += 1
+        chip.counts.rounds += 1
         for reader, source in pairs:
             array = chip.memories[source][name]
             chip.memories[reader][name][...] += array
-            chip.exchanged[network] += array.size
+            chip.exchange(network, array.size)
             chip.note(reader, "reduce", name, array.size, source)
             chip.memories[source].free(name)
 

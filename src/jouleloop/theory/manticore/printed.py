@@ -64,14 +64,13 @@ class PrintedNumber:
 def printed_numbers() -> tuple[PrintedNumber, ...]:
     """Return every checkable number in the text of paper 003, in its order, as ``printed_numbers.csv`` lists them."""
     rows = csv.DictReader(read_text(Path(__file__).with_name("printed_numbers.csv")).splitlines())
-    return tuple(
-        PrintedNumber(
-            *(row[column] for column in ("name", "source", "unit", "printed")),
-            *map(Fraction, _values(row["quantity"], *(int(row[c]) for c in ("algorithm", "stack", "word_bytes")))),
-            row["note"],
-        )
-        for row in rows
-    )
+    found = []
+    for row in rows:
+        numbers = (int(row[column]) for column in ("algorithm", "stack", "word_bytes"))
+        formula, actual = map(Fraction, _values(row["quantity"], *numbers))
+        texts = row["name"], row["source"], row["unit"], row["printed"]
+        found.append(PrintedNumber(*texts, formula, actual, row["note"]))
+    return tuple(found)
 
 
 def _values(quantity: str, algorithm: int, stack: int, word_bytes: int) -> tuple[Fraction | int, Fraction | int]:
