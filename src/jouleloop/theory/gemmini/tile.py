@@ -75,6 +75,9 @@ class GemminiConfig:
         return rows // 2 if self.double_buffered else rows
 
 
+CHIP = GemminiConfig()
+
+
 @dataclass(frozen=True)
 class ConvTile:
     """A tile of a convolution: how far each of the seven loops runs within it; or many, where the sides are arrays."""
@@ -168,6 +171,12 @@ def layer_from_text(text: str) -> ConvLayer:
     return checked(ConvLayer(**values, stride_width=values["stride_height"], name="layer"))
 
 
+def window_pixels(layer: ConvLayer, rows: Any, cols: Any, filter_rows: Any, filter_cols: Any) -> Any:
+    """Return the pixels of the input windows of so many output rows and columns, numbers or arrays of them."""
+    height, width = rows * layer.stride + filter_rows - 1, cols * layer.stride + filter_cols - 1
+    return (height // 2) * (width // 2) if downsampled(layer) else height * width
+
+
 def tile_rows(layer: ConvLayer, tile: ConvTile, config: GemminiConfig) -> TileRows:
     """Return the buffer rows that Gemmini's memory controller allocates for a tile.
 
@@ -177,14 +186,10 @@ def tile_rows(layer: ConvLayer, tile: ConvTile, config: GemminiConfig) -> TileRo
 
     Source: 001 Section 5; ``tiled_conv_total_spad_rows`` of gemmini-rocc-tests, restated.
     """
-    window_rows = tile.rows * layer.stride + tile.filter_rows - 1
-    window_cols = tile.cols * layer.stride + tile.filter_cols - 1
-    if downsampled(layer):
-        window_rows, window_cols = window_rows // 2, window_cols // 2
     in_groups = -(-tile.in_channels // config.array_side)
     out_groups = -(-tile.out_channels // config.array_side)
     return TileRows(
-        inputs=in_groups * tile.batch * window_rows * window_cols,
+        inputs=in_groups * tile.batch * window_pixels(layer, *tile.sides[1:3], *tile.sides[4:6]),
         weights=out_groups * tile.filter_rows * tile.filter_cols * tile.in_channels,
         outputs=out_groups * tile.batch * tile.rows * tile.cols,
     )
@@ -224,7 +229,7 @@ _ROWS = 1
 _CHANNELS = (3, 6)
 
 
-def vendor_tile(layer: ConvLayer, config: GemminiConfig | None = None) -> ConvTile:
+def vendor_tile(layer: ConvLayer, config: GemminiConfig = CHIP) -> ConvTile:
     """Return the tile that the vendor's library chooses.
 
     1. Start from the whole layer. Until it fits both (halved) buffers, make the longest side shorter: a channel side
@@ -239,7 +244,6 @@ def vendor_tile(layer: ConvLayer, config: GemminiConfig | None = None) -> ConvTi
 
     Raises `AssumptionError` where not even a tile of one operation fits.
     """
-    config = config or GemminiConfig()
     sizes = loop_sizes(layer)
     sides = list(sizes)
 
