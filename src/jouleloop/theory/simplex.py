@@ -6,9 +6,9 @@ Logarithms are compared through whole-number powers, so that every pivot, and wi
 import math
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,14 +33,13 @@ class Scale:
     """L_i."""
     exponents: tuple[Fraction, ...] = ()
     """β_i as exact rationals, in place of M and L_i."""
-    values: tuple[float, ...] = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def values(self) -> tuple[float, ...]:
+        """The logarithms as floats, after a 1."""
         if self.cache_words is None:
-            values = [float(exponent) for exponent in self.exponents]
-        else:
-            values = [math.log(bound) / math.log(self.cache_words) for bound in self.bounds]
-        object.__setattr__(self, "values", (1.0, *values))
+            return (1.0, *map(float, self.exponents))
+        return (1.0, *(math.log(bound) / math.log(self.cache_words) for bound in self.bounds))
 
     @property
     def loops(self) -> int:

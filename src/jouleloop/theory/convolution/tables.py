@@ -143,27 +143,24 @@ def executed_table(
 ) -> pd.DataFrame:
     """Run the best blocking of small layers element by element and set what it moved beside Theorem 2.1."""
     rows = []
-    sizes = list(memories)
-    for name, layer in layers.items():
-        for prices in precisions:
-            for memory in sizes:
-                bound = find_bound(single_processor_bounds(layer, prices, memory), "single_processor_lower_bound")
-                best = best_blocking(layer, prices, memory)
-                run = execute_blocking(layer, prices, best.blocking, memory, kept=best.kept)
-                rows.append(
-                    {
-                        "layer": name,
-                        "precisions": f"{prices.input}, {prices.filter}, {prices.output}",
-                        "memory_words": memory,
-                        "peak_words": float(run.memory.peak_words),
-                        "executed_words": float(run.memory.words_moved),
-                        "closed_form_words": float(best.words),
-                        "lower_bound_words": float(bound.value or 0),
-                        "ratio_to_bound": float(run.memory.words_moved) / float(bound.value or 1),
-                        "active_term": bound.note.removeprefix("active term: "),
-                        "block": best.describe(),
-                    }
-                )
+    for (name, layer), prices, memory in itertools.product(layers.items(), precisions, memories):
+        bound = find_bound(single_processor_bounds(layer, prices, memory), "single_processor_lower_bound")
+        best = best_blocking(layer, prices, memory)
+        run = execute_blocking(layer, prices, best.blocking, memory, kept=best.kept)
+        rows.append(
+            {
+                "layer": name,
+                "precisions": f"{prices.input}, {prices.filter}, {prices.output}",
+                "memory_words": memory,
+                "peak_words": float(run.memory.peak_words),
+                "executed_words": float(run.memory.words_moved),
+                "closed_form_words": float(best.words),
+                "lower_bound_words": float(bound.value or 0),
+                "ratio_to_bound": float(run.memory.words_moved) / float(bound.value or 1),
+                "active_term": bound.note.removeprefix("active term: "),
+                "block": best.describe(),
+            }
+        )
     return pd.DataFrame(rows)
 
 

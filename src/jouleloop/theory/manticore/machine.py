@@ -132,18 +132,13 @@ class LocalMemory(CountingMemory):
         self.hold(-self._arrays.pop(name).size)
 
 
-@dataclass
 class Chip:
     """Clusters, counters and the record of events of one execution."""
 
-    options: Options
-    memories: list[LocalMemory] = field(init=False)
-    counts: Counts = field(init=False)
-    busy: set[int] = field(default_factory=set)
-    events: list[Event] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.machine = self.options.machine
+    def __init__(self, options: Options) -> None:
+        self.options, self.machine = options, options.machine
+        self.busy: set[int] = set()
+        self.events: list[Event] = []
         self.memories = [LocalMemory() for _ in range(self.machine.clusters)]
         self.counts = Counts(words_by_network={name: 0 for name, _ in self.machine.networks})
 
