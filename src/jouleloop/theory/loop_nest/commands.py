@@ -211,9 +211,9 @@ def print_nest_run(
         raise InputError(Fault("give the loop bounds to run the nest", "--bounds", allowed="such as i=24,k=24,j=24"))
     sides, loops = tile.schedule(nest, cache)
     done = run_tiled(nest, sides, random_inputs(nest), order=loops, reuse=reuse, trace=steps)
-    if done.peak_words > cache:
+    if done.cache.peak_words > cache:
         text = "the blocks of this tile do not fit the cache"
-        raise InputError(Fault(text, "--tile", value=done.peak_words, allowed=f"<= {cache}"))
+        raise InputError(Fault(text, "--tile", value=done.cache.peak_words, allowed=f"<= {cache}"))
     bound = communication_with_constants(closed_form(nest), nest, cache) if cache >= 2 else None
     if as_json:
         print_json(_record(nest, sides, loops, done, bound))
@@ -237,10 +237,10 @@ def _record(
         "order": [nest.loops[loop] for loop in order],
         "tiles": done.tiles,
         "operations": done.operations,
-        "loads_words": dict(zip(nest.arrays, done.loads_words, strict=True)),
-        "stores_words": dict(zip(nest.arrays, done.stores_words, strict=True)),
-        "transfers_words": done.transfers_words,
-        "peak_words": done.peak_words,
+        "loads_words": {name: done.cache.loaded[name] for name in nest.arrays},
+        "stores_words": {name: done.cache.stored[name] for name in nest.arrays},
+        "transfers_words": done.cache.total_words,
+        "peak_words": done.cache.peak_words,
         "lower_bound_words": bound,
     }
 
@@ -253,13 +253,13 @@ def _print(nest: LoopNest, sides: tuple[int, ...], order: tuple[int, ...], done:
     for heading in ("tile at", *nest.arrays):
         table.add_column(heading, justify="right")
     for step in done.steps:
-        words = zip(step.loads_words, step.stores_words, strict=True)
-        moved = [" ".join(([f"+{load}"] if load else []) + ([f"-{store}"] if store else [])) for load, store in words]
+        signs = ("+", step.loaded), ("-", step.stored)
+        moved = [" ".join(f"{sign}{counts[name]}" for sign, counts in signs if name in counts) for name in nest.arrays]
         table.add_row(", ".join(f"{x}={at}" for x, at in zip(nest.loops, step.corner, strict=True)), *moved)
     if done.tiles > len(done.steps):
         table.add_row("…", *("" for _ in nest.arrays))
-    for name, counts in (("loaded (words)", done.loads_words), ("stored (words)", done.stores_words)):
-        table.add_row(name, *(f"{count:,}" for count in counts))
+    for title, counts in (("loaded (words)", done.cache.loaded), ("stored (words)", done.cache.stored)):
+        table.add_row(title, *(f"{counts[name]:,}" for name in nest.arrays))
     print_table(table)
     against = "" if bound is None else f"; no schedule moves fewer than {bound:,.1f}"
-    stdout.print(f"{done.transfers_words:,} words moved, {done.peak_words:,} in the cache at most{against}.")
+    stdout.print(f"{done.cache.total_words:,} words moved, {done.cache.peak_words:,} in the cache at most{against}.")

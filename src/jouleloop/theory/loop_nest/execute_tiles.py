@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +26,8 @@ class TileStep:
     """One tile: where it starts in every loop, and the words of every array that it made move."""
 
     corner: tuple[int, ...]
-    loads_words: tuple[int, ...]
-    stores_words: tuple[int, ...]
+    loaded: Mapping[str, int]
+    stored: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -38,20 +38,12 @@ class TiledRun:
     """Tiles executed."""
     operations: int
     """Points of the iteration space executed, over all tiles."""
-    loads_words: tuple[int, ...]
-    stores_words: tuple[int, ...]
-    """Words moved into and out of the cache, for every array."""
-    peak_words: int
-    """The most words that the cache held at once."""
+    cache: CountingMemory
+    """The cache afterwards, with the words that it counted."""
     results: tuple[FloatArray, ...]
     """The written arrays, for every output of the nest."""
     steps: tuple[TileStep, ...]
     """The first tiles, as many as were asked for."""
-
-    @property
-    def transfers_words(self) -> int:
-        """Words loaded plus words stored."""
-        return sum(self.loads_words) + sum(self.stores_words)
 
 
 def run_tiled(
@@ -84,24 +76,15 @@ def run_tiled(
     tiles = operations = 0
     steps = []
     for tile in _tiles(nest, sides, order):
-        earlier = machine.moved()
+        loaded, stored = machine.loaded.copy(), machine.stored.copy()
         operations += machine.execute(tile)
         tiles += 1
         if tiles <= trace:
-            moved = [
-                tuple(now - before for now, before in zip(*counts, strict=True))
-                for counts in zip(machine.moved(), earlier, strict=True)
-            ]
-            steps.append(TileStep(tuple(part.start for part in tile), moved[0], moved[1]))
-    machine.flush()
-    return TiledRun(
-        tiles,
-        operations,
-        *machine.moved(),
-        int(machine.peak_words),
-        tuple(machine.outputs),
-        tuple(steps),
-    )
+            corner = tuple(part.start for part in tile)
+            steps.append(TileStep(corner, machine.loaded - loaded, machine.stored - stored))
+    for array in range(len(nest.arrays)):
+        machine.evict(array)
+    return TiledRun(tiles, operations, machine, tuple(machine.outputs), tuple(steps))
 
 
 def random_inputs(nest: LoopNest, seed: int = 0) -> list[FloatArray]:
@@ -147,11 +130,6 @@ class _Cache(CountingMemory):
         self.where: list[Place | None] = [None] * len(nest.arrays)
         self.blocks: list[FloatArray] = [np.empty(0)] * len(nest.arrays)
 
-    def moved(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the words loaded and stored so far, for every array."""
-        loaded, stored = ([counts[name] for name in self.names] for counts in (self.loaded, self.stored))
-        return tuple(loaded), tuple(stored)
-
     def execute(self, tile: Place) -> int:
         """Bring in the blocks of a tile, run its operations and return how many there are."""
         places = [tuple(tile[loop] for loop in support) for support in self.nest.supports]
@@ -188,11 +166,6 @@ class _Cache(CountingMemory):
             self.stored[self.names[array]] += self.blocks[array].size
         self.hold(-self.blocks[array].size)
         self.where[array], self.blocks[array] = None, np.empty(0)
-
-    def flush(self) -> None:
-        """Store what is left."""
-        for array in range(len(self.nest.arrays)):
-            self.evict(array)
 
 
 def _check(nest: LoopNest, sides: Sequence[int], inputs: Sequence[FloatArray], order: Sequence[int]) -> None:

@@ -206,7 +206,10 @@ def _attained(nest: LoopNest, cache_words: int) -> dict[str, object]:
     active = form.least(scale).form
     chosen = best_schedule(nest, cache_words)
     done = run_tiled(nest, chosen.sides, random_inputs(nest), order=chosen.order)
-    if done.transfers_words != schedule_words(nest, chosen.sides, chosen.order) or done.peak_words > cache_words:
+    if (
+        done.cache.total_words != schedule_words(nest, chosen.sides, chosen.order)
+        or done.cache.peak_words > cache_words
+    ):
         raise ArithmeticError("the executed schedule differs from its count")
     proven = communication_with_constants(form, nest, cache_words)
     large = tuple(1 - value for value in (hbl(nest).value, *(Fraction(0),) * len(nest.loops)))
@@ -216,11 +219,11 @@ def _attained(nest: LoopNest, cache_words: int) -> dict[str, object]:
         "theorem_2_words": float(monomial(tuple(1 - value for value in active), nest, cache_words)),
         "array_sizes_words": sum(nest.array_sizes_words),
         "bound_with_constants_words": proven,
-        "executed_words": done.transfers_words,
-        "executed_over_bound": done.transfers_words / proven,
+        "executed_words": done.cache.total_words,
+        "executed_over_bound": done.cache.total_words / proven,
         "tile": "×".join(map(str, chosen.sides)),
         "order": "".join(nest.loops[loop] for loop in chosen.order),
-        "peak_words": done.peak_words,
+        "peak_words": done.cache.peak_words,
     }
 
 
