@@ -95,15 +95,10 @@ def coordinate_subspace(axes: Sequence[int], dimension: int) -> Subspace:
 
 
 def generate_lattice(generators: Sequence[Subspace], limit: int) -> tuple[tuple[Subspace, ...], bool]:
-    """Close ``generators`` under sum and intersection.
+    """Close ``generators`` under sum and intersection: the nonzero elements as they were found, and whether all were.
 
     Three subspaces generate at most 28 (Dedekind's free modular lattice); four or more may generate infinitely many.
-
-    Returns
-    -------
-    (elements, complete)
-        The nonzero elements in the order they were found, generators first; ``complete`` is False where the closure
-        was cut off at ``limit`` elements.
+    The closure is cut off at ``limit`` elements.
     """
     found = dict.fromkeys(generator for generator in generators if generator.rank)
     order = list(found)

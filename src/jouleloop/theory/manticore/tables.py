@@ -88,13 +88,13 @@ def executed_table() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-_COLOURS = {"load": "#b2182b", "receive": "#2166ac", "compute": "#d9d9d9", "store": "#1b7837", "reduce": "#762a83"}
-_MEANING = {
-    "load": "input slice from main memory",
-    "receive": "input slice from a neighbour",
-    "compute": "compute",
-    "store": "store",
-    "reduce": "add a neighbour's volume",
+# Colour and meaning of each action.
+_ACTIONS = {
+    "load": ("#b2182b", "input slice from main memory"),
+    "receive": ("#2166ac", "input slice from a neighbour"),
+    "compute": ("#d9d9d9", "compute"),
+    "store": ("#1b7837", "store"),
+    "reduce": ("#762a83", "add a neighbour's volume"),
 }
 MAX_DRAWN_EVENTS = 20_000
 
@@ -113,7 +113,7 @@ def draw_schedule(events: Sequence[Event], title: str) -> Figure:
     last = max((round_ for _, round_ in cells), default=1)
     figure = Figure(figsize=(min(16, 2 + last * 0.25), min(20, 1.5 + len(clusters) * 0.25)), layout="constrained")
     axes = figure.add_subplot()
-    for action, colour in _COLOURS.items():
+    for action, (colour, _) in _ACTIONS.items():
         chosen = [(cluster, round_) for (cluster, round_), event in cells.items() if event.action == action]
         if chosen:
             axes.barh([clusters[c] for c, _ in chosen], 1, left=[r - 0.5 for _, r in chosen], height=0.9, color=colour)
@@ -129,7 +129,7 @@ def draw_schedule(events: Sequence[Event], title: str) -> Figure:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set(xlim=(0.5, last + 0.5), ylim=(len(clusters) - 0.4, -0.6))
     used = {event.action for event in cells.values()}
-    handles = [Patch(color=_COLOURS[action], label=_MEANING[action]) for action in _COLOURS if action in used]
+    handles = [Patch(color=colour, label=text) for action, (colour, text) in _ACTIONS.items() if action in used]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=7)
     return figure
 
