@@ -6,14 +6,9 @@ from fractions import Fraction
 
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import is_whole
+from jouleloop.theory.fully_connected import formulas
 from jouleloop.theory.fully_connected.bounds import general_assumptions
-from jouleloop.theory.fully_connected.formulas import (
-    FcLayer,
-    best_partitioned,
-    fixed_inputs_accesses_formula,
-    lower_bound_accesses_weak,
-    pair_count_accesses,
-)
+from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.upper import best_upper
 
 
@@ -65,9 +60,9 @@ def buffer_words(capacities_words: Sequence[int], *, weight_words: int = 1) -> i
 def word_bounds(layer: FcLayer) -> WordBounds:
     """Return the bounds of a layer, the sizes those of one sample."""
     words = layer.pairs
-    general = words + lower_bound_accesses_weak(layer)
+    general = words + formulas.lower_bound_accesses_weak(layer)
     holds = all(assumption.holds for assumption in general_assumptions(layer))
-    pair_count = words + pair_count_accesses(layer)
+    pair_count = words + formulas.pair_count_accesses(layer)
     return WordBounds(
         trivial_lower_words=words + 2 * layer.outputs + layer.inputs,
         general_lower_words=general,
@@ -75,8 +70,8 @@ def word_bounds(layer: FcLayer) -> WordBounds:
         pair_count_lower_words=pair_count,
         lower_words=max(Fraction(pair_count), general) if holds else Fraction(pair_count),
         upper_words=words + best_upper(layer).accesses,
-        eq_28_words=words + fixed_inputs_accesses_formula(layer, 1)
+        eq_28_words=words + formulas.fixed_inputs_accesses_formula(layer, 1)
         if min(layer.inputs, layer.outputs) >= layer.buffer_words
         else None,
-        partitioned_words=words + best_partitioned(layer)[1],
+        partitioned_words=words + formulas.best_partitioned(layer)[1],
     )
