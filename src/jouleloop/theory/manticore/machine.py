@@ -77,6 +77,8 @@ class ManticoreRun:
     outputs: Volume
     counts: Counts
     events: tuple[Event, ...] = ()
+    result_is_right: bool | None = None
+    """Whether the outputs equal the direct computation, where they were compared."""
 
 
 Variant = Literal["blocked", "printed", "successor"]

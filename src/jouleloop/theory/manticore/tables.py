@@ -61,8 +61,8 @@ def executed_table() -> pd.DataFrame:
     """Execute every case of `EXECUTED_GRID` and return counted beside computed values, one row a quantity."""
     rows = []
     for layer, algorithm, stack in EXECUTED_GRID:
-        checked = run_checked(layer, algorithm, stack)
-        counts, expected = checked.run.counts, traffic(layer, algorithm, stack)
+        run = run_checked(layer, algorithm, stack)
+        counts, expected = run.counts, traffic(layer, algorithm, stack)
         peak = prefetching_local_words(layer, algorithm, stack)
         for quantity, unit, counted, computed in (
             ("inputs loaded", "words", counts.input_words_loaded, expected.input_words_loaded),
@@ -82,7 +82,7 @@ def executed_table() -> pd.DataFrame:
                     "executed": counted,
                     "closed_form": computed,
                     "equal": counted == computed,
-                    "result_is_right": checked.result_is_right,
+                    "result_is_right": run.result_is_right,
                 }
             )
     return pd.DataFrame(rows)
@@ -168,7 +168,7 @@ def _stack_limits(axes: Axes, layer: ConvLayer, algorithm: int, colour: str) -> 
 
 def draw_ring() -> Figure:
     """Draw an executed schedule of Algorithm 3: the ring of one L2 quadrant."""
-    run = run_checked(conv_layer(8, 36, 20, 3, 1, 1), 3, 1, options=Options(record=True)).run
+    run = run_checked(conv_layer(8, 36, 20, 3, 1, 1), 3, 1, options=Options(record=True))
     return draw_schedule(
         run.events, "Algorithm 3: 16 clusters of one L2 quadrant pass on 36 input slices, 4 begin anew"
     )
@@ -177,5 +177,5 @@ def draw_ring() -> Figure:
 def draw_tree() -> Figure:
     """Draw an executed schedule of Algorithm 5: stacks reduced along the tree of networks."""
     options = Options(Machine(2, 2, 2, 1), record=True)
-    run = run_checked(fc_layer(3, 8, 12, 4), 5, 6, options=options).run
+    run = run_checked(fc_layer(3, 8, 12, 4), 5, 6, options=options)
     return draw_schedule(run.events, "Algorithm 5 on 8 clusters: two stacks, each reduced along the tree")
