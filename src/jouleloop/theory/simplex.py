@@ -233,16 +233,12 @@ def verify(
     right_hand_sides: Sequence[Number],
 ) -> None:
     """Check feasibility of both solutions and equality of both values; raise `AssertionError` where one fails."""
-    primal, dual = optimum.primal, optimum.dual
+    x, y = np.array(optimum.primal, dtype=object), np.array(optimum.dual, dtype=object)
+    matrix = np.array(rows, dtype=object).reshape(len(y), len(x))
     checks = (
-        all(x >= 0 for x in primal) and all(y >= 0 for y in dual),
-        all(
-            sum(a * x for a, x in zip(row, primal, strict=True)) >= b
-            for row, b in zip(rows, right_hand_sides, strict=True)
-        ),
-        all(sum(dual[j] * rows[j][i] for j in range(len(rows))) <= cost for i, cost in enumerate(costs)),
-        sum(c * x for c, x in zip(costs, primal, strict=True)) == optimum.value,
-        sum(b * y for b, y in zip(right_hand_sides, dual, strict=True)) == optimum.value,
+        (x >= 0).all() and (y >= 0).all(),
+        (matrix @ x >= right_hand_sides).all() and (y @ matrix <= costs).all(),
+        x @ costs == y @ right_hand_sides == optimum.value,
     )
     if not all(checks):
         raise AssertionError("the simplex method returned a solution that is not optimal")
