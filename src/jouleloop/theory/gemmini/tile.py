@@ -5,19 +5,8 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
-from jouleloop.errors import AssumptionError, Fault, raise_all, unknown
+from jouleloop.errors import AssumptionError, Fault, raise_all
 from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
-
-_DIMENSIONS = {
-    "N": "batch",
-    "C": "in_channels",
-    "M": "out_channels",
-    "P": "out_height",
-    "Q": "out_width",
-    "R": "filter_height",
-    "S": "filter_width",
-    "stride": "stride_height",
-}
 
 _SIDES = ("batch", "out_height", "out_width", "out_channels", "filter_height", "filter_width", "in_channels")
 """The loops of `ConvLayer` in the order of `ConvTile.sides`."""
@@ -150,25 +139,6 @@ def resnet50(batch: int = 1000) -> tuple[ConvLayer, ...]:
     return tuple(
         checked(replace(layer, batch=batch, name=name.removesuffix("_x"))) for name, layer in RESNET50_LAYERS.items()
     )
-
-
-def layer_from_text(text: str) -> ConvLayer:
-    """Return the layer ``N=1,C=64,M=64,P=56,Q=56,R=3,S=3,stride=1``; what is left out is 1.
-
-    Raises `AssumptionError` where a name is unknown, a value no whole number or less than 1.
-    """
-    values: dict[str, Any] = dict.fromkeys(_DIMENSIONS.values(), 1)
-    faults = []
-    for part in text.split(","):
-        name, _, value = (piece.strip() for piece in part.partition("="))
-        if name not in _DIMENSIONS:
-            faults.append(unknown(name, _DIMENSIONS, "dimension"))
-        elif not value.isdecimal():
-            faults.append(Fault("not a whole number", field=name, value=value))
-        else:
-            values[_DIMENSIONS[name]] = int(value)
-    raise_all(faults, AssumptionError)
-    return checked(ConvLayer(**values, stride_width=values["stride_height"], name="layer"))
 
 
 def window_pixels(layer: ConvLayer, rows: Any, cols: Any, filter_rows: Any, filter_cols: Any) -> Any:

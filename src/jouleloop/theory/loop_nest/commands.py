@@ -1,8 +1,6 @@
 """``jouleloop bounds hbl``, ``bounds nest`` and ``dataflow nest``: the communication of loop nests."""
 
 import json
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +13,7 @@ from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.terminal.console import print_json, print_table, stdout
 from jouleloop.terminal.splice import AsJson
 from jouleloop.theory.bound import Bound
-from jouleloop.theory.commands import BOUNDS, DATAFLOW, command
+from jouleloop.theory.commands import BOUNDS, DATAFLOW, command, parse_values
 from jouleloop.theory.loop_nest.affine import affine_closed_form
 from jouleloop.theory.loop_nest.bounds import NestReport, analyse, communication_with_constants, nest_bounds
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form, describe_form
@@ -26,25 +24,6 @@ from jouleloop.theory.loop_nest.nest import LoopNest
 from jouleloop.theory.loop_nest.programs import hbl
 from jouleloop.theory.loop_nest.read import read_loop_nest
 from jouleloop.theory.printing import print_bounds
-
-
-def parse_values(options: Iterable[str], option: str) -> dict[str, int]:
-    """Return the whole numbers that texts such as ``i=512`` and ``i=512,k=16`` give to names.
-
-    Raises `InputError` where a part is something else, or a name has two values.
-    """
-    result: dict[str, int] = {}
-    faults = []
-    for part in (part for text in options for part in text.split(",")):
-        match = re.fullmatch(r"\s*([^\W\d]\w*)\s*=\s*([+-]?\d+)\s*", part)
-        if match is None:
-            faults.append(Fault("not a name and its whole number", option, value=part, allowed="NAME=INTEGER"))
-        elif match[1] in result:
-            faults.append(Fault("is given twice", option, match[1], part))
-        else:
-            result[match[1]] = int(match[2])
-    raise_all(faults)
-    return result
 
 
 @command(BOUNDS, "hbl")
