@@ -25,8 +25,8 @@ def test_best_blocking_is_feasible_optimal_and_above_the_bounds(layer, precision
     assume(memory >= precisions.total)
     best = best_blocking(layer, precisions, memory)
     run = execute_blocking(layer, precisions, best.blocking, memory, kept=best.kept)
-    assert run.words_moved == best.words
-    assert run.peak_words <= memory
+    assert run.memory.words_moved == best.words
+    assert run.memory.peak_words <= memory
     limits = largest_blocking(layer).sides()
     if math.prod(limits) <= 2000:
         volumes = (

@@ -14,9 +14,7 @@ from jouleloop.theory.manticore.formulas import (
     Traffic,
     compute_to_communication,
     printed_ccr,
-    printed_exchange,
-    printed_loads,
-    printed_macs,
+    printed_traffic,
     tasks,
     traffic,
 )
@@ -62,10 +60,10 @@ def test_convolution_counts_equal_the_closed_forms(case, machine, fetch_ahead, o
     ccr = Fraction(counts.macs, counts.words_loaded + counts.output_words_stored)
     assert ccr == compute_to_communication(layer, algorithm, stack, machine)
     if algorithm < 3 or tasks(layer, stack) % machine.clusters_per_l2 == 0:
-        assert counts.words_loaded == printed_loads(layer, algorithm, stack, machine)
-        assert counts.words_exchanged == printed_exchange(layer, algorithm, stack, machine)
+        assert counts.words_loaded == printed_traffic(layer, algorithm, stack, machine).words_loaded
+        assert counts.words_exchanged == printed_traffic(layer, algorithm, stack, machine).words_exchanged
     if layer.out_width == layer.in_width:
-        assert counts.macs == printed_macs(layer)
+        assert counts.macs == printed_traffic(layer, algorithm, stack, machine).macs
     space = prefetching_local_words if fetch_ahead else minimum_local_words
     if algorithm < 3:
         assert counts.peak_local_words == space(layer, algorithm, stack)

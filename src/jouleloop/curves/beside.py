@@ -12,8 +12,9 @@ from jouleloop.stats.exponent import ExponentFit, exponent_fit
 from jouleloop.stats.growth import GrowthTest, fit_growth
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.network_bound import least_dram_words, problem_lower_words
-from jouleloop.theory.fully_connected.hardware import measured_against_bounds
-from jouleloop.theory.layers import ConvLayer, DramWords
+from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.hardware import word_bounds
+from jouleloop.theory.layers import ConvLayer
 from jouleloop.workload.kinds import kind_named
 from jouleloop.workload.layer import CONV, Layer
 from jouleloop.workload.problem import Problem
@@ -22,7 +23,6 @@ from jouleloop.workload.problem import Problem
 _UNIT_WORDS = 3
 _FEWEST_STEPS = 4
 _MATMUL = kind_named("matmul").reduced
-_NOT_COUNTED = DramWords(0, 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _fully_connected(inputs: int, outputs: int, memories: Sequence[int | None]) 
             lower.append(None)
             scheme.append(None)
             continue
-        found = measured_against_bounds(inputs, outputs, memory, _NOT_COUNTED, dram_energy_pj=0.0)
+        found = word_bounds(FcLayer(inputs, outputs, memory))
         lower.append(float(found.lower_words - outputs))
         scheme.append(None if found.eq_28_words is None else float(found.eq_28_words - outputs))
     return [

@@ -10,7 +10,8 @@ from jouleloop.config.load import Study
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError
 from jouleloop.study.compute import Job
-from jouleloop.theory.fully_connected.hardware import buffer_words, measured_against_bounds
+from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.hardware import buffer_words, word_bounds
 from jouleloop.theory.layers import DramWords
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.variants import UNCHANGED, variant_label
@@ -76,9 +77,9 @@ def fc_targets(study: Study, jobs: Mapping[str, Job]) -> dict[tuple[str, str], T
 def fc_hardware_table(energies: pd.DataFrame, targets: Mapping[tuple[str, str], Target]) -> pd.DataFrame:
     """Return every fully-connected point of an energies table with its bounds, in words and in pJ of DRAM.
 
-    Columns besides those of the point: the fields of `MeasuredAgainstBounds`; the DRAM words of the outputs with a read
-    for every bias, as the model counts them; and `THEORY_COLUMNS`, where the bound in pJ leaves those reads out and so
-    bounds the energy of all storage from below.
+    Columns besides those of the point: what was measured, the fields of `WordBounds` and how they compare; the DRAM
+    words of the outputs with a read for every bias, as the model counts them; and `THEORY_COLUMNS`, where the bound in
+    pJ leaves those reads out and so bounds the energy of all storage from below.
 
     Parameters
     ----------
@@ -100,11 +101,10 @@ def fc_hardware_table(energies: pd.DataFrame, targets: Mapping[tuple[str, str], 
         dram_pj = target.costs.levels[0].read_pj / target.arch.levels[0].block_words
         for _, row in points.iterrows():
             words = fc_words(row)
-            found = measured_against_bounds(int(row["C"]), int(row["M"]), beta, words, dram_energy_pj=dram_pj)
+            found, biased = word_bounds(FcLayer(int(row["C"]), int(row["M"]), beta)), words.total_with_biases
             values = {
                 key: float(value) if isinstance(value, Fraction) else value for key, value in asdict(found).items()
             }
-            biases = found.measured_words_with_biases - found.measured_words
             rows.append(
                 {
                     **{key: row[key] for key in (*_KEYS, "C", "M", *_FC_ONES, "status")},
@@ -112,11 +112,18 @@ def fc_hardware_table(energies: pd.DataFrame, targets: Mapping[tuple[str, str], 
                     "data_pj": row["data_pj"],
                     "dram_words_weights": words.weights_read,
                     "dram_words_inputs": words.inputs_read,
-                    "dram_words_outputs": words.outputs_read + words.outputs_written + biases,
+                    "dram_words_outputs": biased - words.weights_read - words.inputs_read,
+                    "buffer_words": beta,
+                    "measured_words": words.total,
+                    "measured_words_with_biases": biased,
                     **values,
+                    "lower_energy_pj": float(found.lower_words) * dram_pj,
+                    "upper_energy_pj": found.upper_words * dram_pj,
+                    "ratio_to_lower": float(biased / found.lower_words),
+                    "ratio_to_upper": biased / found.upper_words,
                     BOUND_COLUMN: float(found.lower_words),
                     "theory_upper_dram_words": found.upper_words,
-                    "theory_measured_dram_words": found.measured_words_with_biases,
+                    "theory_measured_dram_words": biased,
                     "theory_lower_data_pj": float(found.lower_words - int(row["M"])) * dram_pj,
                 }
             )

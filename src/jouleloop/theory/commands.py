@@ -2,13 +2,15 @@
 
 import importlib
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, get_origin
 
 import typer
 
+from jouleloop.errors import Fault, raise_all
 from jouleloop.files import read_yaml
 from jouleloop.terminal.splice import spliced
 
@@ -69,6 +71,25 @@ def _described(function: Callable[..., object]) -> dict[str, Any]:
 @cache
 def _texts(path: Path) -> dict[str, Any]:
     return dict(read_yaml(path))
+
+
+def parse_values(options: Iterable[str], option: str) -> dict[str, int]:
+    """Return the whole numbers that texts such as ``i=512`` and ``i=512,k=16`` give to names.
+
+    Raises `InputError` where a part is something else, or a name has two values.
+    """
+    result: dict[str, int] = {}
+    faults = []
+    for part in (part for text in options for part in text.split(",")):
+        match = re.fullmatch(r"\s*([^\W\d]\w*)\s*=\s*([+-]?\d+)\s*", part)
+        if match is None:
+            faults.append(Fault("not a name and its whole number", option, value=part, allowed="NAME=INTEGER"))
+        elif match[1] in result:
+            faults.append(Fault("is given twice", option, match[1], part))
+        else:
+            result[match[1]] = int(match[2])
+    raise_all(faults)
+    return result
 
 
 @BOUNDS.callback()

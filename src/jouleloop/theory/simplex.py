@@ -5,10 +5,13 @@ Logarithms are compared through whole-number powers, so that every pivot, and wi
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from jouleloop.errors import AssumptionError, Fault, InputError
 
@@ -30,14 +33,13 @@ class Scale:
     """L_i."""
     exponents: tuple[Fraction, ...] = ()
     """β_i as exact rationals, in place of M and L_i."""
-    values: tuple[float, ...] = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def values(self) -> tuple[float, ...]:
+        """The logarithms as floats, after a 1."""
         if self.cache_words is None:
-            values = [float(exponent) for exponent in self.exponents]
-        else:
-            values = [math.log(bound) / math.log(self.cache_words) for bound in self.bounds]
-        object.__setattr__(self, "values", (1.0, *values))
+            return (1.0, *map(float, self.exponents))
+        return (1.0, *(math.log(bound) / math.log(self.cache_words) for bound in self.bounds))
 
     @property
     def loops(self) -> int:
@@ -66,7 +68,8 @@ class Scale:
         size = sum(abs(float(c)) * value for c, value in zip(form, self.values, strict=True))
         if abs(rough) > _SAFE * max(1.0, size):
             return 1 if rough > 0 else -1
-        return _sign_of_powers(form, (self.cache_words, *self.bounds))
+        above, below, _ = powers(form, (self.cache_words, *self.bounds))
+        return (above > below) - (above < below)
 
     def less(self, first: Form, second: Form) -> bool:
         """Whether ``first`` is strictly less than ``second``, exactly."""
@@ -74,16 +77,12 @@ class Scale:
 
 
 @lru_cache(maxsize=4096)
-def _sign_of_powers(form: Form, bases: tuple[int, ...]) -> int:
+def powers(form: Form, bases: tuple[int, ...]) -> tuple[int, int, int]:
+    """Return whole numbers a, b and n such that the product of ``bases`` to the powers of ``form`` is (a/b)^(1/n)."""
     common = math.lcm(*(c.denominator for c in form))
-    above = below = 1
-    for coefficient, base in zip(form, bases, strict=True):
-        power = int(coefficient * common)
-        if power > 0:
-            above *= base**power
-        elif power < 0:
-            below *= base**-power
-    return (above > below) - (above < below)
+    whole = [(base, int(coefficient * common)) for base, coefficient in zip(bases, form, strict=True)]
+    above = math.prod(base**power for base, power in whole if power > 0)
+    return above, math.prod(base**-power for base, power in whole if power < 0), common
 
 
 def constant(value: int | Fraction, loops: int) -> Form:
@@ -101,21 +100,12 @@ def subtract(first: Form, second: Form) -> Form:
     return tuple(a - b for a, b in zip(first, second, strict=True))
 
 
-def add(first: Form, second: Form) -> Form:
-    """Return ``first`` + ``second``."""
-    return tuple(a + b for a, b in zip(first, second, strict=True))
-
-
-def times(form: Form, factor: Fraction) -> Form:
-    """Return ``factor`` · ``form``."""
-    return tuple(c * factor for c in form)
-
-
 class Tableau:
     """A simplex tableau of: maximise c·x over A x <= b, x >= 0, where b >= 0 are linear forms.
 
-    The coefficients are exact fractions, the right-hand sides exact forms; Bland's rule excludes cycling.
-    Columns 0 … d−1 are the variables, d … the slacks of the rows. Without ``costs`` c is 1 for every variable.
+    Everything is one array of exact fractions: a row for each constraint, and last the reduced costs; a column for each
+    variable, then for the slack of each row, then for each coefficient of the right-hand sides. Bland's rule excludes
+    cycling. Without ``costs`` c is 1 for every variable.
     """
 
     def __init__(
@@ -125,31 +115,30 @@ class Tableau:
         scale: Scale,
         costs: Sequence[Number] | None = None,
     ) -> None:
-        rows = len(matrix)
-        self.variables = len(matrix[0])
+        rows, self.variables = len(matrix), len(matrix[0])
         self.columns = self.variables + rows
         self.scale = scale
-        self.right = list(right)
-        self.rows = [
-            [Fraction(value) for value in row] + [Fraction(int(i == j)) for j in range(rows)]
-            for i, row in enumerate(matrix)
-        ]
+        slacks = np.eye(rows, dtype=int).tolist()
+        body = [[*row, *slack, *form] for row, slack, form in zip(matrix, slacks, right, strict=True)]
         gains = [1] * self.variables if costs is None else costs
-        self.costs = [Fraction(gain) for gain in gains] + [Fraction(0)] * rows
+        body.append([*gains, *[0] * (rows + len(right[0]))])
+        self.table: Any = np.array([[Fraction(value) for value in row] for row in body])
         self.basis = list(range(self.variables, self.columns))
 
     def copy(self) -> "Tableau":
         """Return an independent copy."""
-        other = object.__new__(Tableau)
-        other.variables, other.columns, other.scale = self.variables, self.columns, self.scale
-        other.right, other.costs, other.basis = list(self.right), list(self.costs), list(self.basis)
-        other.rows = [list(row) for row in self.rows]
-        return other
+        return deepcopy(self)
+
+    @property
+    def costs(self) -> Sequence[Fraction]:
+        """The reduced cost of every column."""
+        found: Sequence[Fraction] = self.table[-1, : self.columns]
+        return found
 
     def solve(self) -> None:
         """Pivot until no cost is positive; raise `ArithmeticError` where the program is unbounded."""
         while True:
-            entering = next((column for column in range(self.columns) if self.costs[column] > 0), None)
+            entering = next((column for column, cost in enumerate(self.costs) if cost > 0), None)
             if entering is None:
                 return
             leaving = self.leaving(entering)
@@ -161,10 +150,10 @@ class Tableau:
         """Return all rows that reach the least ratio b_r / a_r for this column; none where it is unbounded."""
         best: list[int] = []
         least: Form = ()
-        for row, coefficients in enumerate(self.rows):
-            if coefficients[entering] <= 0:
+        for row, coefficient in enumerate(self.table[:-1, entering]):
+            if coefficient <= 0:
                 continue
-            ratio = times(self.right[row], 1 / coefficients[entering])
+            ratio: Form = tuple(self.table[row, self.columns :] / coefficient)
             order = self.scale.sign(subtract(ratio, least)) if best else -1
             if order < 0:
                 best, least = [row], ratio
@@ -174,31 +163,22 @@ class Tableau:
 
     def pivot(self, row: int, column: int) -> None:
         """Bring ``column`` into the basis in place of the basic variable of ``row``."""
-        inverse = 1 / self.rows[row][column]
-        self.rows[row] = pivot_row = [value * inverse if value else value for value in self.rows[row]]
-        self.right[row] = pivot_right = times(self.right[row], inverse)
-        filled = [position for position, value in enumerate(pivot_row) if value]
-        for other, coefficients in enumerate(self.rows):
-            factor = coefficients[column]
-            if other == row or not factor:
-                continue
-            for position in filled:
-                coefficients[position] -= factor * pivot_row[position]
-            self.right[other] = subtract(self.right[other], times(pivot_right, factor))
-        factor = self.costs[column]
-        if factor:
-            for position in filled:
-                self.costs[position] -= factor * pivot_row[position]
+        table = self.table
+        table[row] /= table[row, column]
+        others = np.flatnonzero(table[:, column])
+        others = others[others != row]
+        filled = np.flatnonzero(table[row])
+        table[np.ix_(others, filled)] -= np.outer(table[others, column], table[row, filled])
         self.basis[row] = column
 
     def solution(self) -> tuple[Form, ...]:
         """Return the value of every variable as a form."""
+        rows = {variable: row for row, variable in enumerate(self.basis)}
         zero = constant(0, self.scale.loops)
-        values = [zero] * self.variables
-        for row, variable in enumerate(self.basis):
-            if variable < self.variables:
-                values[variable] = self.right[row]
-        return tuple(values)
+        return tuple(
+            tuple(self.table[rows[variable], self.columns :]) if variable in rows else zero
+            for variable in range(self.variables)
+        )
 
     def duals(self) -> tuple[Fraction, ...]:
         """Return the dual value of every row: minus the reduced cost of its slack."""
@@ -253,16 +233,12 @@ def verify(
     right_hand_sides: Sequence[Number],
 ) -> None:
     """Check feasibility of both solutions and equality of both values; raise `AssertionError` where one fails."""
-    primal, dual = optimum.primal, optimum.dual
+    x, y = np.array(optimum.primal, dtype=object), np.array(optimum.dual, dtype=object)
+    matrix = np.array(rows, dtype=object).reshape(len(y), len(x))
     checks = (
-        all(x >= 0 for x in primal) and all(y >= 0 for y in dual),
-        all(
-            sum(a * x for a, x in zip(row, primal, strict=True)) >= b
-            for row, b in zip(rows, right_hand_sides, strict=True)
-        ),
-        all(sum(dual[j] * rows[j][i] for j in range(len(rows))) <= cost for i, cost in enumerate(costs)),
-        sum(c * x for c, x in zip(costs, primal, strict=True)) == optimum.value,
-        sum(b * y for b, y in zip(right_hand_sides, dual, strict=True)) == optimum.value,
+        (x >= 0).all() and (y >= 0).all(),
+        (matrix @ x >= right_hand_sides).all() and (y @ matrix <= costs).all(),
+        x @ costs == y @ right_hand_sides == optimum.value,
     )
     if not all(checks):
         raise AssertionError("the simplex method returned a solution that is not optimal")

@@ -6,6 +6,7 @@ that does follow are both given; only the latter enters ``single_processor_lower
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from jouleloop.theory.bound import Assumption, Bound
@@ -210,12 +211,10 @@ def _divisibility(layer: ConvLayer) -> tuple[Assumption, ...]:
 def _without_output_reads(layer: ConvLayer, precisions: Precisions, terms: Sequence[Bound]) -> Bound:
     compulsory, *others = terms
     reads = precisions.output * layer.output_elements
-    less = [
-        Bound(term.name, term.source, Fraction(term.value or 0) - reads, WORDS, term.assumptions) for term in others
-    ]
+    less = [replace(term, value=Fraction(term.value or 0) - reads) for term in others]
     found = _maximum("lower_bound_outputs_start_at_zero", "001 Theorem 2.1 less p_O |O|", (compulsory, *less))
     value = found.value if found.value == compulsory.value else float(Fraction(found.value or 0))
-    return Bound(found.name, found.source, value, WORDS, found.assumptions, found.note)
+    return replace(found, value=value)
 
 
 def _maximum(name: str, source: str, terms: Sequence[Bound]) -> Bound:

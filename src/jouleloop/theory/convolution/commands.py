@@ -1,6 +1,6 @@
 """``jouleloop bounds|dataflow conv`` and ``conv-energy``: a convolution's communication, and its energy complexity."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jouleloop.files import write_text
@@ -52,7 +52,7 @@ class PrecisionOptions:
 
     def made(self) -> Precisions:
         """Return them as numbers."""
-        return Precisions.parse(*vars(self).values())
+        return Precisions(*vars(self).values())
 
 
 @command(BOUNDS, "conv", layer=LayerOptions, precisions=PrecisionOptions)
@@ -68,7 +68,7 @@ def print_conv_bounds(
     if processors is not None:
         bounds += parallel_bounds(layer, precisions, memory, processors)
         bounds += [
-            Bound(f"parallel_{bound.name}", bound.source, bound.value, bound.unit, bound.assumptions, bound.note)
+            replace(bound, name=f"parallel_{bound.name}")
             for bound in parallel_terms(layer, precisions, processors).crossing_bounds("001 Theorems 2.2 and 2.3")
         ]
         bounds += parallel_volume_bounds(layer, precisions, processors, memory)

@@ -29,16 +29,8 @@ _MODEL_NAMES = {
 class MapSizes:
     """A layer by the model's sizes: M·C kernels of R × S words, output maps of P × Q, input maps of H × W in DRAM.
 
-    Attributes
-    ----------
-    kernel_width, output_width, input_width
-        Equal to the height where they are not given.
-    stride
-        On both axes.
-    input_height
-        What the windows reach, where it is not given.
-    bias
-        Whether each output map has a bias word.
+    Where widths are not given they equal the heights, and the input height is what the windows reach. The stride is
+    that on both axes; with ``bias`` each output map has a bias word.
     """
 
     channels: int

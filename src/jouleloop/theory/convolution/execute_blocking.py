@@ -37,13 +37,8 @@ class BlockStep:
 class ConvExecution:
     """What an executed schedule moved and computed."""
 
-    loaded: Mapping[str, int]
-    stored: Mapping[str, int]
-    """Elements moved by array."""
-    words_moved: Fraction
-    """Everything moved, in words."""
-    peak_words: Fraction
-    """Most words held at once."""
+    memory: FastMemory
+    """Fast memory afterwards, with all that it counted."""
     updates: int
     """Multiply-accumulates done."""
     output: Numbers
@@ -87,21 +82,20 @@ def execute_blocking(
     memory: float | Fraction | str,
     *,
     kept: str = OUTPUT,
-    inputs: Numbers | None = None,
-    filters: Numbers | None = None,
+    operands: tuple[Numbers, Numbers] | None = None,
 ) -> ConvExecution:
     """Run the convolution block by block; blocks that the next step uses again stay in fast memory.
 
     Raises `AssumptionError` where the block does not fit in M words; `InputError` where a side is out of range or the
     layer is too large to run element by element.
 
-    ``kept`` is the array that does not depend on the innermost loops over blocks; operands are random small integers
-    where not given.
+    ``kept`` is the array that does not depend on the innermost loops over blocks; ``operands``, input and filter, are
+    those of `sample_operands` where not given.
     """
     check_blocking(layer, blocking)
     if kept not in ARRAYS:
         raise InputError(Fault("not an array", None, "kept", kept, ", ".join(ARRAYS)))
-    fast, slow_output = _memory(layer, precisions, memory, inputs, filters)
+    fast = _memory(layer, precisions, memory, operands)
     seen: set[Index] = set()
     current: dict[str, tuple[range, ...]] = {}
     steps: list[BlockStep] = []
@@ -130,7 +124,7 @@ def execute_blocking(
     left = fast.holds(OUTPUT)
     fast.store(OUTPUT, left)
     steps.append(BlockStep({}, {OUTPUT: len(left)}, 0))
-    return _result(layer, fast, slow_output, done, tuple(steps))
+    return ConvExecution(fast, done, _output(layer, fast), tuple(steps))
 
 
 def execute_naive(
@@ -138,11 +132,10 @@ def execute_naive(
     precisions: Precisions,
     memory: float | Fraction | str,
     *,
-    inputs: Numbers | None = None,
-    filters: Numbers | None = None,
+    operands: tuple[Numbers, Numbers] | None = None,
 ) -> ConvExecution:
     """Run loop nest (1) as written: each update fetches its operands, an output stays for the loops over the filter."""
-    fast, slow_output = _memory(layer, precisions, memory, inputs, filters)
+    fast = _memory(layer, precisions, memory, operands)
     done = 0
     for n, c, k, x, y in itertools.product(
         *map(range, (layer.batch, layer.in_channels, layer.out_channels, layer.out_width, layer.out_height))
@@ -158,28 +151,23 @@ def execute_naive(
             fast.drop(INPUT, [source])
             fast.drop(FILTER, [tap])
         fast.store(OUTPUT, [output])
-    return _result(layer, fast, slow_output, done)
+    return ConvExecution(fast, done, _output(layer, fast))
 
 
 def _memory(
     layer: ConvLayer,
     precisions: Precisions,
     memory: float | Fraction | str,
-    inputs: Numbers | None,
-    filters: Numbers | None,
-) -> tuple[FastMemory, dict[Hashable, complex]]:
+    operands: tuple[Numbers, Numbers] | None,
+) -> FastMemory:
     require_runnable(layer)
-    drawn_inputs, drawn_filters = sample_operands(layer)
-    inputs = drawn_inputs if inputs is None else inputs
-    filters = drawn_filters if filters is None else filters
-    slow_output: dict[Hashable, complex] = {}
+    inputs, filters = operands or sample_operands(layer)
     slow: dict[str, dict[Hashable, complex]] = {
         INPUT: {index: int(value) for index, value in np.ndenumerate(inputs)},
         FILTER: {index: int(value) for index, value in np.ndenumerate(filters)},
-        OUTPUT: slow_output,
+        OUTPUT: {},
     }
-    words = {array: precisions.of(array) for array in ARRAYS}
-    return FastMemory(memory_words(memory), words, slow), slow_output
+    return FastMemory(memory_words(memory), {array: precisions.of(array) for array in ARRAYS}, slow)
 
 
 def _blocks(layer: ConvLayer, blocking: Blocking, kept: str) -> Iterator[dict[str, range]]:
@@ -227,23 +215,8 @@ def _compute(fast: FastMemory, updates: list[tuple[Index, Index, Index]]) -> int
     return len(updates)
 
 
-def _result(
-    layer: ConvLayer,
-    fast: FastMemory,
-    slow_output: Mapping[Hashable, complex],
-    done: int,
-    steps: tuple[BlockStep, ...] = (),
-) -> ConvExecution:
-    shape = (layer.batch, layer.out_channels, layer.out_width, layer.out_height)
-    output = np.zeros(shape, dtype=np.int64)
-    for index in np.ndindex(*shape):
-        output[index] = slow_output[index]
-    return ConvExecution(
-        {array: fast.loaded[array] for array in ARRAYS},
-        {array: fast.stored[array] for array in ARRAYS},
-        fast.words_moved,
-        Fraction(fast.peak_words),
-        done,
-        output,
-        steps,
-    )
+def _output(layer: ConvLayer, fast: FastMemory) -> Numbers:
+    output = np.zeros((layer.batch, layer.out_channels, layer.out_width, layer.out_height), dtype=np.int64)
+    for index in np.ndindex(*output.shape):
+        output[index] = fast.slow[OUTPUT][index]
+    return output

@@ -1,6 +1,7 @@
 """An executed convolution as records beside its closed form and the lower bound, and as a picture in text."""
 
 from enum import StrEnum
+from fractions import Fraction
 
 import numpy as np
 
@@ -41,27 +42,25 @@ def run_schedule(
     """
     bound = find_bound(single_processor_bounds(layer, precisions, memory), "single_processor_lower_bound")
     require_runnable(layer)
-    inputs, filters = sample_operands(layer, seed)
+    operands = sample_operands(layer, seed)
     if schedule is ConvSchedule.NAIVE:
-        run = execute_naive(layer, precisions, memory, inputs=inputs, filters=filters)
+        run = execute_naive(layer, precisions, memory, operands=operands)
         expected, source, note = naive_volume(layer, precisions).words, "001 eq. (1)", "three elements of fast memory"
     else:
         volume = _volume(layer, precisions, memory, schedule)
-        run = execute_blocking(
-            layer, precisions, volume.blocking, memory, kept=volume.kept, inputs=inputs, filters=filters
-        )
+        run = execute_blocking(layer, precisions, volume.blocking, memory, kept=volume.kept, operands=operands)
         expected, source, note = volume.words, "001 §3.2", volume.describe()
-    right = bool(np.array_equal(run.output, direct_convolution(layer, inputs, filters)))
+    right = bool(np.array_equal(run.output, direct_convolution(layer, *operands)))
     records = [
-        Bound("executed_words", source, run.words_moved, "words", (), note),
+        Bound("executed_words", source, run.memory.words_moved, "words", (), note),
         Bound("closed_form_words", source, expected, "words"),
         bound,
-        Bound("peak_words", source, run.peak_words, "words"),
+        Bound("peak_words", source, Fraction(run.memory.peak_words), "words"),
         Bound("updates", "001 §2.1", run.updates, "updates"),
         Bound("result_equals_direct_convolution", "001 eq. (1)", int(right), "1"),
     ]
-    records += [Bound(f"{array}_loaded", source, run.loaded[array], "elements") for array in ARRAYS]
-    records.append(Bound(f"{OUTPUT}_stored", source, run.stored[OUTPUT], "elements"))
+    records += [Bound(f"{array}_loaded", source, run.memory.loaded[array], "elements") for array in ARRAYS]
+    records.append(Bound(f"{OUTPUT}_stored", source, run.memory.stored[OUTPUT], "elements"))
     return tuple(records), draw_steps(run)
 
 

@@ -12,20 +12,15 @@ from jouleloop.layouts import declared
 from jouleloop.theory.convolution.parallel import PARALLEL_ALGORITHMS
 from jouleloop.theory.convolution.volumes import ALGORITHMS
 
-_LABELS = {
-    "blocking_rounded_lp": "blocking (rounded LP)",
-    "im2col_with_lowering": "im2col with lowering",
-    "winograd": "Winograd",
-    "fft": "FFT",
-}
-_COLOURS = {
-    "blocking": "#b2182b",
-    "blocking_rounded_lp": "#ef8a62",
-    "im2col": "#2166ac",
-    "im2col_with_lowering": "#67a9cf",
-    "winograd": "#1b7837",
-    "fft": "#762a83",
-    "naive": "#7f7f7f",
+# Label, colour and style of the line of each algorithm.
+_LINES = {
+    "blocking": ("blocking", "#b2182b", "-"),
+    "blocking_rounded_lp": ("blocking (rounded LP)", "#ef8a62", "--"),
+    "im2col": ("im2col", "#2166ac", "-"),
+    "im2col_with_lowering": ("im2col with lowering", "#67a9cf", "--"),
+    "winograd": ("Winograd", "#1b7837", "-"),
+    "fft": ("FFT", "#762a83", "-"),
+    "naive": ("naive", "#7f7f7f", "-"),
 }
 
 
@@ -93,17 +88,9 @@ def _panels(count: int, xlabel: str, *, rows: int = 1) -> tuple[Figure, list[Axe
 def _lines(panel: Axes, rows: pd.DataFrame, x: str, y: str, algorithms: Sequence[str]) -> None:
     for algorithm in algorithms:
         line = rows[(rows["algorithm"] == algorithm) & rows[y].gt(0)]
-        style = "--" if algorithm in {"blocking_rounded_lp", "im2col_with_lowering"} else "-"
-        panel.plot(
-            line[x],
-            line[y],
-            color=_COLOURS[algorithm],
-            linestyle=style,
-            marker=".",
-            markersize=3,
-            linewidth=1.2,
-            label=_LABELS.get(algorithm, algorithm),
-        )
+        label, colour, style = _LINES[algorithm]
+        points = line[x], line[y]
+        panel.plot(*points, color=colour, linestyle=style, linewidth=1.2, marker=".", markersize=3, label=label)
 
 
 def _with_legend(figure: Figure, legend_of: Axes) -> Figure:

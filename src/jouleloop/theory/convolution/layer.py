@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all, unknown
 from jouleloop.theory.bound import Assumption
@@ -33,7 +33,7 @@ def _in_range(words: Fraction) -> bool:
 
 @dataclass(frozen=True)
 class Precisions:
-    """Words of 32 bits per element, p_I, p_F and p_O of 001 §2.1; exact fractions such as 1/4 for 8 bits.
+    """Words of 32 bits per element, p_I, p_F and p_O of 001 §2.1; exact fractions, or text such as 1/4 for 8 bits.
 
     Raises `AssumptionError` where a precision is not positive: 001 §2.1 measures every array in a positive number of
     words.
@@ -56,12 +56,6 @@ class Precisions:
                 faults.append(Fault("out of range", None, name, value, _RANGE))
             object.__setattr__(self, field.name, exact)
         raise_all(faults, AssumptionError)
-
-    @classmethod
-    def parse(cls, inputs: str, filters: str, outputs: str) -> Self:
-        """Return precisions from text such as ``1/4`` or ``0.25``; raise `AssumptionError` where one is not > 0."""
-        # The constructor turns text into exact fractions.
-        return cls(inputs, filters, outputs)  # type: ignore[arg-type]
 
     @property
     def total(self) -> Fraction:

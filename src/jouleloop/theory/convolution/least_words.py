@@ -93,24 +93,20 @@ def least_words(
 
 
 @njit
-def _outside(table: Any, elements: Any, first_output: Any, first_price: Any, done: Any, held: Any, price: Any) -> Any:
+def _outside(table: Any, first_output: Any, first_price: Any, done: Any, held: Any, price: Any) -> Any:
     """Write what each element costs to load (0: not needed or here) and return their sum."""
-    for element in range(elements):
-        price[element] = 0
+    price[:] = 0
     for update in range(table.shape[0]):
         if not (done >> update) & 1:
             for column in range(3):
                 element = table[update, column]
                 if not (held >> element) & 1 and price[element] == 0:
                     price[element] = 1 if element < first_output else first_price
-    total = 0
     for update in range(table.shape[0]):
         output = table[update, 2]
         if (done >> update) & 1 and price[output] > 0:
             price[output] = 2
-    for element in range(elements):
-        total += price[element]
-    return total
+    return price.sum()
 
 
 @njit
@@ -156,7 +152,7 @@ def _search(table: Any, elements: Any, first_output: Any, memory: Any, first_pri
     queue = np.zeros((8 * room, 3), np.int64)
     price = np.zeros(elements, np.int64)
     everything = (np.int64(1) << table.shape[0]) - 1
-    bucket = np.int64(_outside(table, elements, first_output, first_price, np.int64(0), np.int64(0), price))
+    bucket = np.int64(_outside(table, first_output, first_price, np.int64(0), np.int64(0), price))
     cost[_kept(slots, keys, cost, np.int64(0), report)] = 0
     queued = put(heads, queue, 0, 0, 0, bucket)
     while True:
@@ -168,7 +164,7 @@ def _search(table: Any, elements: Any, first_output: Any, memory: Any, first_pri
         held = keys[state] & ((np.int64(1) << elements) - 1)
         if done == everything:
             return bucket
-        _outside(table, elements, first_output, first_price, done, held, price)
+        _outside(table, first_output, first_price, done, held, price)
         prices = price.copy()
         full = 0
         for element in range(elements):
@@ -185,7 +181,7 @@ def _search(table: Any, elements: Any, first_output: Any, memory: Any, first_pri
                 total = cost[state] + prices[element]
                 if index >= 0 and total < cost[index]:
                     cost[index] = total
-                    goal = total + _outside(table, elements, first_output, first_price, new_done, new_held, price)
+                    goal = total + _outside(table, first_output, first_price, new_done, new_held, price)
                     queued = put(heads, queue, queued, index, total, goal)
                 if min(index, queued) < 0:
                     return -1

@@ -4,6 +4,7 @@ The linear program printed in 001 §4.2 has only lower bounds on what it maximis
 one processor (docs/errata.md). Here the grid is chosen by its purpose: the fewest words received by the busiest one.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from jouleloop.theory.convolution.layer import (
     processor_count,
     window_cells,
 )
-from jouleloop.theory.counting import divisors, grids_of
+from jouleloop.theory.counting import grids_of
 from jouleloop.theory.layers import ConvLayer
 
 DIMENSIONS = ("batch", "in_channels", "out_channels", "out_width", "out_height", "filter_width", "filter_height")
@@ -172,23 +173,11 @@ def _fft_exchange_words(
 def _counts(processors: int, lengths: Sequence[int]) -> list[int]:
     """Return P and the largest power of two at most P, without those of more than `MOST_GRIDS` grids."""
     power = 1 << (processors.bit_length() - 1)
-    while _number_of_grids(power, lengths) > MOST_GRIDS:
+    while _many_grids(power, lengths):
         power //= 2
-    exact = [processors] if processors != power and _number_of_grids(processors, lengths) <= MOST_GRIDS else []
+    exact = [processors] if processors != power and not _many_grids(processors, lengths) else []
     return [*exact, power]
 
 
-def _number_of_grids(count: int, lengths: Sequence[int]) -> int:
-    """Count `grids_of` without listing them: ways to write ``count`` as a product of one divisor a length."""
-    whole = divisors(count)
-    ways = {count: 1}
-    for length in lengths[1:]:
-        after: dict[int, int] = {}
-        for rest, number in ways.items():
-            for divisor in whole:
-                if divisor > length:
-                    break
-                if rest % divisor == 0:
-                    after[rest // divisor] = after.get(rest // divisor, 0) + number
-        ways = after
-    return sum(number for rest, number in ways.items() if rest <= lengths[0])
+def _many_grids(count: int, lengths: Sequence[int]) -> bool:
+    return next(itertools.islice(grids_of(count, lengths), MOST_GRIDS, None), None) is not None

@@ -4,10 +4,12 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from jouleloop.files import read_yaml
 from jouleloop.theory.convolution.blocking_search import best_blocking
 from jouleloop.theory.convolution.bounds import bound_value, find_bound, parallel_bounds, single_processor_bounds
 from jouleloop.theory.convolution.crossover import single_processor_terms
@@ -24,26 +26,6 @@ from jouleloop.theory.loop_nest.read import nest_from_data
 MEMORY_WORDS = tuple(2**exponent for exponent in range(6, 27))
 PROCESSORS = tuple(2**exponent for exponent in range(27))
 PARALLEL_MEMORY_WORDS = 2**20
-# Loops in the order of 001 §3.1, so that the subgroups are numbered as in its table.
-NESTS: Mapping[str, Mapping[str, object]] = {
-    "7NL CNN (stride 2)": {
-        "loops": ["i1", "i2", "i3", "i4", "i5", "i6", "i7"],
-        "arrays": {
-            "I": ["i1", "i2", "2*i4 + i6", "2*i5 + i7"],
-            "F": ["i2", "i3", "i6", "i7"],
-            "O": ["i1", "i3", "i4", "i5"],
-        },
-    },
-    "7NL CNN, small-filter lift": {
-        "loops": ["i1", "i2", "i3", "i4", "i5", "r6", "r7"],
-        "arrays": {
-            "I": ["i1", "i2", "i4", "r6", "i5", "r7"],
-            "F": ["i2", "i3", "r6", "r7"],
-            "O": ["i1", "i3", "i4", "i5"],
-        },
-    },
-    "matrix multiplication": {"arrays": {"A": ["i", "k"], "B": ["k", "j"], "C": ["i", "j"]}},
-}
 # Small enough to run element by element, with memories small enough that every term of Theorem 2.1 leads somewhere.
 EXECUTED_LAYERS = {
     "8×8×8 product": ConvLayer(8, 8, 8, 1, 1, 1, 1),
@@ -130,10 +112,10 @@ def crossing_table(
     )
 
 
-def exponent_table(nests: Mapping[str, Mapping[str, object]] = NESTS) -> pd.DataFrame:
-    """Return every rank constraint and the exponents of the nests of 001 §3.1, a row per constraint."""
+def exponent_table() -> pd.DataFrame:
+    """Return every rank constraint and the exponents of the nests of 001 §3.1 (``nests.yaml``), a row a constraint."""
     rows = []
-    for name, data in nests.items():
+    for name, data in read_yaml(Path(__file__).with_name("nests.yaml")).items():
         result = hbl_exponents(nest_from_data(data))
         chosen = ", ".join(f"s_{array} = {value}" for array, value in result.exponents.items())
         for record in result.constraint_records():
@@ -161,27 +143,24 @@ def executed_table(
 ) -> pd.DataFrame:
     """Run the best blocking of small layers element by element and set what it moved beside Theorem 2.1."""
     rows = []
-    sizes = list(memories)
-    for name, layer in layers.items():
-        for prices in precisions:
-            for memory in sizes:
-                bound = find_bound(single_processor_bounds(layer, prices, memory), "single_processor_lower_bound")
-                best = best_blocking(layer, prices, memory)
-                run = execute_blocking(layer, prices, best.blocking, memory, kept=best.kept)
-                rows.append(
-                    {
-                        "layer": name,
-                        "precisions": f"{prices.input}, {prices.filter}, {prices.output}",
-                        "memory_words": memory,
-                        "peak_words": float(run.peak_words),
-                        "executed_words": float(run.words_moved),
-                        "closed_form_words": float(best.words),
-                        "lower_bound_words": float(bound.value or 0),
-                        "ratio_to_bound": float(run.words_moved) / float(bound.value or 1),
-                        "active_term": bound.note.removeprefix("active term: "),
-                        "block": best.describe(),
-                    }
-                )
+    for (name, layer), prices, memory in itertools.product(layers.items(), precisions, memories):
+        bound = find_bound(single_processor_bounds(layer, prices, memory), "single_processor_lower_bound")
+        best = best_blocking(layer, prices, memory)
+        run = execute_blocking(layer, prices, best.blocking, memory, kept=best.kept)
+        rows.append(
+            {
+                "layer": name,
+                "precisions": f"{prices.input}, {prices.filter}, {prices.output}",
+                "memory_words": memory,
+                "peak_words": float(run.memory.peak_words),
+                "executed_words": float(run.memory.words_moved),
+                "closed_form_words": float(best.words),
+                "lower_bound_words": float(bound.value or 0),
+                "ratio_to_bound": float(run.memory.words_moved) / float(bound.value or 1),
+                "active_term": bound.note.removeprefix("active term: "),
+                "block": best.describe(),
+            }
+        )
     return pd.DataFrame(rows)
 
 

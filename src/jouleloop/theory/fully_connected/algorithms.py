@@ -1,6 +1,7 @@
 """Paper 002's Algorithms 1 and 2 and two more dataflows, written as the reads they make."""
 
 from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.returned import returned_output
 from jouleloop.theory.fully_connected.schedule import Read, Schedule, Vertex, reverse_roles
 from jouleloop.theory.fully_connected.upper import Dataflow
@@ -13,7 +14,7 @@ def fixed_inputs(inputs: int, outputs: int, buffer_words: int, kept: int) -> Sch
 
     Raises `AssumptionError` where d is outside 1 … β − 1.
     """
-    _check(inputs, outputs, buffer_words, kept, "d")
+    FcLayer(inputs, outputs, buffer_words).check_partition(kept)
     size = buffer_words - kept
     d = min(kept, inputs)
     reads = [Read(_x(i)) for i in range(1, d + 1)]
@@ -35,7 +36,7 @@ def bounded_inputs(inputs: int, outputs: int, buffer_words: int, bound: int) -> 
 
     Raises `AssumptionError` where c is outside 1 … β − 1.
     """
-    _check(inputs, outputs, buffer_words, bound, "c")
+    FcLayer(inputs, outputs, buffer_words).check_partition(bound, "c")
     n, size = inputs, buffer_words - 1
     c = min(bound, n)
     at_once = buffer_words - c
@@ -130,16 +131,3 @@ def _x(index: int) -> Vertex:
 
 def _y(index: int) -> Vertex:
     return Vertex("y", index)
-
-
-def _check(inputs: int, outputs: int, buffer_words: int, kept: int, name: str) -> None:
-    faults = []
-    if min(inputs, outputs) < 1:
-        faults.append(Fault("assumption n, m >= 1 fails", value=(inputs, outputs)))
-    if buffer_words < 2:
-        faults.append(Fault("assumption β > 1 (002 section 3) fails", field="buffer", value=buffer_words))
-    elif not 1 <= kept <= buffer_words - 1:
-        text = f"assumption 1 <= {name} <= β − 1 (002 section 4) fails"
-        faults.append(Fault(text, field="partition", value=kept, allowed=f"1 … {buffer_words - 1}"))
-    if faults:
-        raise AssumptionError(faults)

@@ -4,31 +4,10 @@ from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault, raise_all
 from jouleloop.theory.bound import Assumption, Bound
+from jouleloop.theory.fully_connected import formulas, upper
 from jouleloop.theory.fully_connected.exact import ExactMinimum
-from jouleloop.theory.fully_connected.formulas import (
-    FcLayer,
-    best_partitioned,
-    bounded_inputs_accesses_formula,
-    bounded_outputs_accesses_formula,
-    computation_energy_pj,
-    data_energy_bits,
-    fixed_inputs_accesses_formula,
-    fixed_outputs_accesses_formula,
-    lower_bound_accesses,
-    lower_bound_accesses_weak,
-    lower_bound_reads,
-    pair_count_accesses,
-    partitioned_accesses,
-    solve_partitioned,
-)
-from jouleloop.theory.fully_connected.upper import (
-    Dataflow,
-    best_fixed,
-    best_upper,
-    bounded_dataflow,
-    compare_roles,
-    fixed_dataflow,
-)
+from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.upper import Dataflow
 from jouleloop.theory.layers import MAC_ENERGY_PJ
 
 Row = tuple[str, str, Fraction | int, tuple[Assumption, ...], str]
@@ -89,7 +68,7 @@ def _both(layer: FcLayer, *rows: Row) -> list[Bound]:
     """Return for every row E_data in bits by eq. (5) under its name, and 2μ + ν beside it under ``name``_accesses."""
     found = []
     for name, source, accesses, assumptions, note in rows:
-        energy = data_energy_bits(layer, accesses)
+        energy = formulas.data_energy_bits(layer, accesses)
         found.append(_bound(name, source, energy, "bits", *assumptions, note=note))
         exact, said = Fraction(accesses), note or "2μ + ν"
         found.append(_bound(f"{name}_accesses", source, exact, "accesses", *assumptions, note=said))
@@ -99,9 +78,9 @@ def _both(layer: FcLayer, *rows: Row) -> list[Bound]:
 def _energies(layer: FcLayer, reads: tuple[int, int] | None, mac_energy_pj: float | None) -> list[Bound]:
     constant = MAC_ENERGY_PJ.get(layer.word_bits) if mac_energy_pj is None else mac_energy_pj
     known = Assumption(f"C_b is known for b = {layer.word_bits} (the paper gives 8 and 16 bits)", constant is not None)
-    energy = None if constant is None else computation_energy_pj(layer, constant)
+    energy = None if constant is None else formulas.computation_energy_pj(layer, constant)
     note = "" if constant is None else f"C_{layer.word_bits} = {float(constant):g} pJ"
-    flow = best_upper(layer)
+    flow = upper.best_upper(layer)
     mu, nu = reads or (flow.output_reads, flow.input_reads)
     origin = "given" if reads else flow.title
     possible = (Assumption("μ >= m", mu >= layer.outputs), Assumption("ν >= n", nu >= layer.inputs))
@@ -124,8 +103,12 @@ def general_assumptions(layer: FcLayer) -> tuple[Assumption, ...]:
 
 def _general_lower(layer: FcLayer) -> list[Bound]:
     needed = general_assumptions(layer)
-    reads, least = lower_bound_reads(layer), 2 * layer.outputs + layer.inputs
-    weak, strong, pairs = lower_bound_accesses_weak(layer), lower_bound_accesses(layer), pair_count_accesses(layer)
+    reads, least = formulas.lower_bound_reads(layer), 2 * layer.outputs + layer.inputs
+    weak, strong, pairs = (
+        formulas.lower_bound_accesses_weak(layer),
+        formulas.lower_bound_accesses(layer),
+        formulas.pair_count_accesses(layer),
+    )
     counted = "section 3, at most β − 1 new pairs a read"
     return [
         _bound("general_lower_bound_reads", "eq. (18)", reads, "reads", *needed, note="μ + ν"),
@@ -153,11 +136,14 @@ def _upper(layer: FcLayer, d: int, c: int) -> list[Bound]:
     best_one = (whole, Assumption("n > 2β − 3", n > 2 * beta - 3), Assumption("m >= β", m >= beta))
     bounded = (whole, Assumption("c <= n (tacit)", c <= n))
     bounded_reversed = (whole_reversed, Assumption("c <= m (tacit)", c <= m))
-    fixed, one = fixed_inputs_accesses_formula(layer, d), fixed_inputs_accesses_formula(layer, 1)
-    fixed_reversed = fixed_outputs_accesses_formula(layer, d)
-    most, most_reversed = bounded_inputs_accesses_formula(layer, c), bounded_outputs_accesses_formula(layer, c)
+    fixed, one = formulas.fixed_inputs_accesses_formula(layer, d), formulas.fixed_inputs_accesses_formula(layer, 1)
+    fixed_reversed = formulas.fixed_outputs_accesses_formula(layer, d)
+    most, most_reversed = (
+        formulas.bounded_inputs_accesses_formula(layer, c),
+        formulas.bounded_outputs_accesses_formula(layer, c),
+    )
     by_d, by_c, reversed_29 = f"d = {d}", f"c = {c}", "eq. (29), roles reversed"
-    best, best_reversed = best_fixed(layer), best_fixed(layer, reversed_roles=True)
+    best, best_reversed = upper.best_fixed(layer), upper.best_fixed(layer, reversed_roles=True)
     last = beta - best_reversed.parameter
 
     def flow(name: str, source: str, found: Dataflow) -> Row:
@@ -169,20 +155,26 @@ def _upper(layer: FcLayer, d: int, c: int) -> list[Bound]:
         *_both(
             layer,
             ("upper_bound_fixed_inputs", "eq. (24)", fixed, divides, by_d),
-            flow("upper_bound_fixed_inputs_ceiling", "eq. (23)", fixed_dataflow(layer, d)),
+            flow("upper_bound_fixed_inputs_ceiling", "eq. (23)", upper.fixed_dataflow(layer, d)),
             ("upper_bound_fixed_outputs", "eq. (25)", fixed_reversed, divides_reversed, by_d),
-            flow("upper_bound_fixed_outputs_ceiling", "eq. (23)", fixed_dataflow(layer, beta - d, reversed_roles=True)),
+            flow(
+                "upper_bound_fixed_outputs_ceiling",
+                "eq. (23)",
+                upper.fixed_dataflow(layer, beta - d, reversed_roles=True),
+            ),
             ("upper_bound_one_input", "eq. (28)", one, best_one, ""),
             ("upper_bound_bounded_inputs", "eq. (30)", most, bounded, by_c),
-            flow("upper_bound_bounded_inputs_ceiling", "eq. (29)", bounded_dataflow(layer, c)),
+            flow("upper_bound_bounded_inputs_ceiling", "eq. (29)", upper.bounded_dataflow(layer, c)),
             ("upper_bound_bounded_outputs", reversed_29, most_reversed, bounded_reversed, by_c),
-            flow("upper_bound_bounded_outputs_ceiling", "eq. (29)", bounded_dataflow(layer, c, reversed_roles=True)),
+            flow(
+                "upper_bound_bounded_outputs_ceiling", "eq. (29)", upper.bounded_dataflow(layer, c, reversed_roles=True)
+            ),
             flow("upper_bound_best_fixed_inputs", "eq. (23)", best),
         ),
         _bound("best_partition_inputs", section, best.parameter, "words", note="d with the least cost"),
         *_both(layer, flow("upper_bound_best_fixed_outputs", "eq. (23)", best_reversed)),
         _bound("best_partition_inputs_reversed", section, last, "words", note="d with the least cost, roles reversed"),
-        *_both(layer, flow("upper_bound_best", "section 4 and nearly equal groups", best_upper(layer))),
+        *_both(layer, flow("upper_bound_best", "section 4 and nearly equal groups", upper.best_upper(layer))),
     ]
 
 
@@ -191,7 +183,7 @@ def _comparison(layer: FcLayer) -> list[Bound]:
         Assumption("n > 2β − 3", layer.inputs > 2 * layer.buffer_words - 3),
         Assumption("m >= β", layer.outputs >= layer.buffer_words),
     )
-    value = compare_roles(layer)
+    value = upper.compare_roles(layer)
     verdict = "not negative: eq. (26) holds" if value >= 0 else "negative: eq. (26) fails, reversed roles cost less"
     return [_bound("role_comparison", "eq. (27)", value, "accesses × (β − 1)", *sufficient, note=verdict)]
 
@@ -203,11 +195,11 @@ def _partitioned(layer: FcLayer, d: int) -> list[Bound]:
     split = Assumption(f"Buffer is split into {d} words for inputs and {beta - d} for outputs", True)
     source = "eq. (41)" if low else "eq. (44)"
     lp = "eqs. (32)–(35)" if low else "section 5, second case"
-    primal, dual = solve_partitioned(layer, d)
-    both, _ = solve_partitioned(layer, d, "both")
-    least = partitioned_accesses(layer, d)
+    primal, dual = formulas.solve_partitioned(layer, d)
+    both, _ = formulas.solve_partitioned(layer, d, "both")
+    least = formulas.partitioned_accesses(layer, d)
     note = f"optimal but for the constant {d if low else 2 * (beta - d)}"
-    best_d, best = best_partitioned(layer)
+    best_d, best = formulas.best_partitioned(layer)
     at_best = f"least over d, at d = {best_d}"
     return [
         *_both(layer, ("optimal_partitioned_lower", source, least, (case, split), note)),

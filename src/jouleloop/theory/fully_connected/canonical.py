@@ -34,32 +34,6 @@ def ones(value: Any) -> Any:
 
 
 @njit
-def _classes(colours: Any, size: Any) -> Any:
-    distinct = 0
-    for a in range(size):
-        new = 1
-        for b in range(a):
-            if colours[b] == colours[a]:
-                new = 0
-                break
-        distinct += new
-    return distinct
-
-
-@njit
-def _order(colours: Any, order: Any, size: Any) -> Any:
-    for a in range(size):
-        order[a] = a
-    for a in range(1, size):
-        item = order[a]
-        b = a
-        while b > 0 and colours[order[b - 1]] > colours[item]:
-            order[b] = order[b - 1]
-            b -= 1
-        order[b] = item
-
-
-@njit
 def _refine(rows: Any, inputs: Any, outputs: Any, rc: Any, cc: Any, fresh: Any) -> None:
     """Refine the colours of rows and columns until they split no further."""
     before = 0
@@ -78,7 +52,7 @@ def _refine(rows: Any, inputs: Any, outputs: Any, rc: Any, cc: Any, fresh: Any) 
             cc[x] = mix(cc[x] * word(5) + total)
         for y in range(outputs):
             rc[y] = fresh[y]
-        now = _classes(rc, outputs) + _classes(cc, inputs)
+        now = len(np.unique(rc)) + len(np.unique(cc))
         if now == before:
             return
         before = now
@@ -121,8 +95,8 @@ def canonical(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, room: 
         if apart < 0:
             break
         rc[apart] = mix(rc[apart] + word(77))
-    _order(rc, row_order, outputs)
-    _order(cc, column_order, inputs)
+    row_order[:] = np.argsort(rc, kind="mergesort")
+    column_order[:] = np.argsort(cc, kind="mergesort")
     for y in range(outputs):
         row = rows[row_order[y]]
         value = np.int64(0)

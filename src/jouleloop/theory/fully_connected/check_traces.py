@@ -174,10 +174,7 @@ def _open_end(level: Any, after: Any, reads: Any, beta: Any, rules: Any) -> Any:
     n = rules[0]
     for number in range(level.shape[0]):
         state = level[number]
-        in_buffer = state[2 * n]
-        for done in range(n):
-            in_buffer += state[done]
-        if in_buffer < beta:
+        if state[:n].sum() + state[2 * n] < beta:
             if not _all_reads_covered(state, after, reads, rules, _ANY):
                 return number
             continue
@@ -237,11 +234,10 @@ def _all_reads_covered(state: Any, after: Any, reads: Any, rules: Any, kind: Any
 def _covered(state: Any, after: Any, reads: Any, rules: Any) -> Any:
     n, m, accesses, input_reads, reach = rules
     output_reads = state[2 * n + 1]
+    outside = state[n : 2 * n].sum()
     missing = 0
-    outside = 0
     for done in range(n):
         missing += (n - done) * (state[done] + state[n + done])
-        outside += state[n + done]
     hopeless = True
     final = max(m, output_reads + outside)
     while 2 * final + n <= accesses and hopeless:
@@ -255,24 +251,19 @@ def _covered(state: Any, after: Any, reads: Any, rules: Any) -> Any:
     if missing == 0:
         return False
     for number in range(after.shape[0]):
-        if after[number, 2 * n + 1] == output_reads and _at_least_as_good(after[number], state, n, m):
+        if after[number, 2 * n + 1] == output_reads and _at_least_as_good(after[number], state, n):
             return True
     return False
 
 
 @njit
-def _at_least_as_good(one: Any, other: Any, n: Any, m: Any) -> Any:
+def _at_least_as_good(one: Any, other: Any, n: Any) -> Any:
     """Whether the outputs of ``one`` can be matched to those of ``other``, greedily from most to fewest pairs."""
     if one[2 * n] < other[2 * n]:
         return False
     spare = one.copy()
-    finished = m
-    for index in range(2 * n):
-        finished -= one[index]
-    finished_other = m
-    for index in range(2 * n):
-        finished_other -= other[index]
-    finished -= finished_other
+    # How many more outputs it has finished.
+    finished = other[: 2 * n].sum() - one[: 2 * n].sum()
     if finished < 0:
         return False
     # Outputs in Buffer first: each takes the one in Buffer with the fewest pairs that suffice, else a finished one.

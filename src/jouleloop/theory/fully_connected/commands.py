@@ -25,7 +25,7 @@ from jouleloop.theory.fully_connected.divisible import (
 )
 from jouleloop.theory.fully_connected.exact import LARGEST_SIDE, MOST_STATES, exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer
-from jouleloop.theory.fully_connected.optima import divisible_grid, grid, judge, table_row, to_csv
+from jouleloop.theory.fully_connected.optima import divisible_grid, from_csv, grid, judge, table_row, to_csv
 from jouleloop.theory.fully_connected.schedule import draw_text, run
 from jouleloop.theory.fully_connected.upper import Dataflow, Kind, balanced_dataflow, best_upper
 from jouleloop.theory.printing import print_bounds
@@ -138,8 +138,9 @@ def print_fc_table_bounds(
         rows = [table_row(*layer) for layer in grid(largest)]
     else:
         rows = [table_row(*layer, **_SHORT) for layer in divisible_grid(*divisible)]
-    write_text(output, to_csv(rows))
-    verdict = judge(rows)
+    text = to_csv(rows)
+    write_text(output, text)
+    verdict = judge(from_csv(text))
     if as_json:
         print_json(verdict)
         return

@@ -1,19 +1,8 @@
 """When eq. (28) of paper 002 is optimal: the induction over n, the finitely many cases it leaves, and their traces.
 
-Let (β − 1) | m, K = m/(β − 1) and U(n) = K(n − 1) + 2m + 1, eq. (28), which Algorithm 1 with d = 1 meets. Claim: the
-least 2μ + ν is 2m + n for n < β or K = 1, and U(n) for n >= β. For n < β or K = 1 every vertex is read once, which is
-least (for K = 1, U(n) = 2m + n). For β = 2 each read does at most one pair and the first none, so μ + ν >= mn + 1, and
-mn + m + 1 = U(n). So let β >= 3, K >= 2, n >= β, and suppose that a schedule costs at most U(n) − 1.
-
-1. Let n > β and the claim hold for n − 1. Taking out an input that is read at least ⌈ν/n⌉ times leaves a schedule for
-   n − 1 inputs, so U(n) − 1 >= U(n − 1) + ⌈ν/n⌉, that is, ⌈ν/n⌉ <= K − 1 and ν <= n(K − 1).
-2. The first β reads do at most ⌊β²/4⌋ pairs, each later one at most β − 1. So μ + ν >= Kn + δ with
-   δ = ⌈β − ⌊β²/4⌋/(β − 1)⌉.
-3. Together 2μ + ν >= 2(Kn + δ) − n(K − 1) = Kn + n + 2δ. This is at most U(n) − 1 = Kn − K + 2m only for
-   n <= 2m − K − 2δ.
-
-So for given m the claim for all n follows from the n with β <= n <= max(β, 2m − K − 2δ), and in these (but for n = β)
-only schedules with ν <= n(K − 1) have to be excluded. `counting_game.refute` excludes them one case after another.
+docs/theory-fully-connected.md states and proves the theorem. With U(n) = K(n − 1) + 2m + 1, K = m/(β − 1), and
+δ = ⌈β − ⌊β²/4⌋/(β − 1)⌉, it leaves for each m the n with β <= n <= max(β, 2m − K − 2δ). In these (but for n = β) only
+schedules with ν <= n(K − 1) have to be excluded; `counting_game.refute` excludes them one case after another.
 """
 
 import lzma

@@ -102,13 +102,13 @@ def _arrows(axes: Any, steps: Sequence[Step]) -> None:
 
 def draw_gap(path: Path) -> Figure:
     """Draw the table of optima at ``path``: the exact least 2μ + ν less the bounds of eqs. (19) and (20)."""
-    rows = from_csv(read_text(path))
+    table = from_csv(read_text(path))
     figure = Figure(figsize=(8, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, holds, title in ((left, True, "assumptions of eq. (20) hold"), (right, False, "assumptions do not hold")):
-        chosen = [row for row in rows if row.decided and row.lower_assumptions_hold == holds]
+        chosen = table[table["decided"] & (table["assumptions_hold"] == holds)]
         for name, beside, colour in (("lower_bound_20", -0.17, _BY_INPUT), ("lower_bound_19", 0.17, _BY_OUTPUT)):
-            gaps = Counter((row.outputs, row.upper_accesses - float(getattr(row, name))) for row in chosen)
+            gaps = Counter(zip(chosen["outputs"], chosen["upper_accesses"] - chosen[name].astype(float), strict=True))
             # The area of a point is the number of layers it stands for.
             axes.scatter(
                 [m + beside for m, _ in gaps],
@@ -121,7 +121,7 @@ def draw_gap(path: Path) -> Figure:
         axes.axhline(0, color="black", linewidth=0.8)
         axes.set_title(f"{title} ({len(chosen)} layers)", fontsize=9, loc="left")
         axes.set_xlabel("outputs m")
-        axes.set_xticks(sorted({row.outputs for row in rows}))
+        axes.set_xticks(sorted(table["outputs"].unique()))
     left.set_ylabel("exact − bound (accesses)")
     handles = [Patch(color=colour, label=f"eq. ({number})") for number, colour in ((20, _BY_INPUT), (19, _BY_OUTPUT))]
     figure.legend(

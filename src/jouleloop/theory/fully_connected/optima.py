@@ -1,9 +1,7 @@
 """Tables that judge paper 002's bounds: exact optima of small layers, replayed, and every bound of the swept sizes."""
 
-import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,47 +15,20 @@ from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_acces
 from jouleloop.theory.fully_connected.schedule import run
 from jouleloop.theory.fully_connected.upper import best_fixed, best_upper, bounded_dataflow
 
+Layers = list[tuple[int, int, int]]
+"""Layers as (n, m, β)."""
+_ASSUMPTIONS = ["beta_above_2", "divides", "outputs_at_most_inputs", "inputs_large"]
+"""Columns of what 002 section 3 assumes."""
 
-@dataclass(frozen=True)
-class TableRow:
-    """One layer: the least 2μ + ν (between ``lower_accesses`` and ``upper_accesses``) and what the paper says of it.
+
+def table_row(inputs: int, outputs: int, buffer_words: int, **limits: int) -> dict[str, Any]:
+    """Return the row of one layer: the least 2μ + ν, or between what it lies, and what the paper says of it.
 
     ``paper_upper`` is the cheapest of Algorithms 1 and 2 over every d, c and both roles, with ceilings; ``known_upper``
     adds nearly equal groups and the resident side. ``output_reads`` and ``input_reads`` are counted in a replay of a
-    schedule of cost ``upper_accesses``, given as ``schedule`` where it is cheaper than ``paper_upper``.
+    schedule of cost ``upper_accesses``, given as ``schedule`` where it is cheaper than ``paper_upper``. ``limits`` go
+    to `exact_minimum`.
     """
-
-    inputs: int
-    outputs: int
-    buffer_words: int
-    lower_accesses: int
-    upper_accesses: int
-    method: str
-    output_reads: int
-    input_reads: int
-    paper_upper: int
-    known_upper: int
-    lower_bound_19: Fraction
-    lower_bound_20: Fraction
-    beta_above_2: bool
-    divides: bool
-    outputs_at_most_inputs: bool
-    inputs_large: bool
-    schedule: str
-
-    @property
-    def decided(self) -> bool:
-        """Whether the least cost is proven."""
-        return self.lower_accesses == self.upper_accesses
-
-    @property
-    def lower_assumptions_hold(self) -> bool:
-        """Whether all assumptions of 002 section 3 hold."""
-        return self.beta_above_2 and self.divides and self.outputs_at_most_inputs and self.inputs_large
-
-
-def table_row(inputs: int, outputs: int, buffer_words: int, **limits: int) -> TableRow:
-    """Return the row of one layer; ``limits`` go to `exact_minimum`."""
     layer = FcLayer(inputs, outputs, buffer_words)
     n, m, beta = inputs, outputs, buffer_words
     exact = exact_minimum(layer, **limits)
@@ -72,25 +43,25 @@ def table_row(inputs: int, outputs: int, buffer_words: int, **limits: int) -> Ta
             *(bounded_dataflow(layer, c, reversed_roles=roles) for c in range(1, beta)),
         )
     )
-    return TableRow(
-        inputs=n,
-        outputs=m,
-        buffer_words=beta,
-        lower_accesses=exact.lower,
-        upper_accesses=exact.upper,
-        method=exact.method,
-        output_reads=replay.output_reads,
-        input_reads=replay.input_reads,
-        paper_upper=paper,
-        known_upper=best_upper(layer).accesses,
-        lower_bound_19=lower_bound_accesses(layer),
-        lower_bound_20=lower_bound_accesses_weak(layer),
-        beta_above_2=beta > 2,
-        divides=m % (beta - 1) == 0,
-        outputs_at_most_inputs=m <= n,
-        inputs_large=2 * n > (beta - 1) * (beta - 2),
-        schedule=" ".join(map(str, replay.schedule.reads)) if exact.upper < paper else "",
-    )
+    return {
+        "inputs": n,
+        "outputs": m,
+        "buffer_words": beta,
+        "lower_accesses": exact.lower,
+        "upper_accesses": exact.upper,
+        "method": exact.method,
+        "output_reads": replay.output_reads,
+        "input_reads": replay.input_reads,
+        "paper_upper": paper,
+        "known_upper": best_upper(layer).accesses,
+        "lower_bound_19": lower_bound_accesses(layer),
+        "lower_bound_20": lower_bound_accesses_weak(layer),
+        "beta_above_2": beta > 2,
+        "divides": m % (beta - 1) == 0,
+        "outputs_at_most_inputs": m <= n,
+        "inputs_large": 2 * n > (beta - 1) * (beta - 2),
+        "schedule": " ".join(map(str, replay.schedule.reads)) if exact.upper < paper else "",
+    }
 
 
 def grid(largest: int) -> Iterator[tuple[int, int, int]]:
@@ -110,15 +81,9 @@ def divisible_grid(inputs: int, outputs: int) -> Iterator[tuple[int, int, int]]:
                     yield n, m, beta
 
 
-def to_csv(rows: Iterable[TableRow]) -> str:
+def to_csv(rows: Iterable[dict[str, Any]]) -> str:
     """Return the rows as CSV with a header; fractions exactly, as 41/2."""
-    stream = io.StringIO()
-    names = [column.name for column in fields(TableRow)]
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow([str(getattr(row, name)) for name in names])
-    return stream.getvalue()
+    return pd.DataFrame(list(rows)).to_csv(index=False, lineterminator="\n")
 
 
 def optima_table(largest: int = 8) -> str:
@@ -126,49 +91,42 @@ def optima_table(largest: int = 8) -> str:
     return to_csv(table_row(*layer) for layer in grid(largest))
 
 
-def from_csv(text: str) -> list[TableRow]:
-    """Return the rows of a CSV written by `to_csv`."""
-
-    def value(column_type: object, text: str) -> Any:
-        if column_type is bool:
-            return text == "True"
-        return text if column_type is str else int(text) if column_type is int else Fraction(text)
-
-    return [
-        TableRow(**{column.name: value(column.type, record[column.name]) for column in fields(TableRow)})
-        for record in csv.DictReader(io.StringIO(text))
-    ]
+def from_csv(text: str) -> pd.DataFrame:
+    """Return the table of a CSV written by `to_csv`, with the columns ``decided`` and ``assumptions_hold``."""
+    exact = {"lower_bound_19": Fraction, "lower_bound_20": Fraction}
+    table = pd.read_csv(io.StringIO(text), converters=exact, keep_default_na=False)
+    decided = table["lower_accesses"] == table["upper_accesses"]
+    return table.assign(decided=decided, assumptions_hold=table[_ASSUMPTIONS].all(axis=1))
 
 
-def judge(rows: Iterable[TableRow]) -> dict[str, int | list[tuple[int, int, int]]]:
-    """Return what a table says about the paper's bounds, each as the layers (n, m, β) concerned.
+def judge(table: pd.DataFrame) -> dict[str, int | Layers]:
+    """Return what a table by `from_csv` says about the paper's bounds, each as the layers concerned.
 
     A lower bound fails where a schedule costs less. The paper's closing conjecture is read as: the cheapest of its
     dataflows is optimal, which is refuted by the layers below it.
     """
-    table = list(rows)
 
-    def names(chosen: Iterable[TableRow]) -> list[tuple[int, int, int]]:
-        return [(row.inputs, row.outputs, row.buffer_words) for row in chosen]
+    def layers(chosen: pd.Series) -> Layers:
+        return list(table.loc[chosen, ["inputs", "outputs", "buffer_words"]].itertuples(index=False, name=None))
 
-    fails_20 = [row for row in table if row.upper_accesses < row.lower_bound_20]
-    fails_19 = [row for row in table if row.upper_accesses < row.lower_bound_19]
-    below = [row for row in table if row.upper_accesses < row.paper_upper]
+    least, holds = table["upper_accesses"], table["assumptions_hold"]
+    fails_20, fails_19 = least < table["lower_bound_20"], least < table["lower_bound_19"]
+    below = least < table["paper_upper"]
     return {
         "layers": len(table),
-        "decided": sum(row.decided for row in table),
-        "assumptions_hold": sum(row.lower_assumptions_hold for row in table),
-        "lower_20_fails": names(fails_20),
-        "lower_20_fails_under_assumptions": names(row for row in fails_20 if row.lower_assumptions_hold),
-        "lower_19_fails": names(fails_19),
-        "lower_19_fails_under_assumptions": names(row for row in fails_19 if row.lower_assumptions_hold),
-        "below_paper": names(below),
-        "below_paper_divides": names(row for row in below if row.divides),
-        "below_known": names(row for row in table if row.upper_accesses < row.known_upper),
+        "decided": int(table["decided"].sum()),
+        "assumptions_hold": int(holds.sum()),
+        "lower_20_fails": layers(fails_20),
+        "lower_20_fails_under_assumptions": layers(fails_20 & holds),
+        "lower_19_fails": layers(fails_19),
+        "lower_19_fails_under_assumptions": layers(fails_19 & holds),
+        "below_paper": layers(below),
+        "below_paper_divides": layers(below & table["divides"]),
+        "below_known": layers(least < table["known_upper"]),
     }
 
 
-def verdict_of(path: Path) -> dict[str, int | list[tuple[int, int, int]]]:
+def verdict_of(path: Path) -> dict[str, int | Layers]:
     """Return what the table of optima at ``path`` says about the paper's bounds, as plain data."""
     return judge(from_csv(read_text(path)))
 

@@ -35,6 +35,7 @@ import numpy as np
 from numpy import uint64 as word
 
 from jouleloop.jit import njit
+from jouleloop.theory.fully_connected.canonical import mix
 
 FULL = -1
 """What the kernel answers where its table is full."""
@@ -48,18 +49,10 @@ LARGEST_TABLE_BITS = 24
 
 
 @njit
-def _hash(inside: Any, outside: Any, anonymous: Any) -> Any:
-    mixed = inside * word(0x9E3779B97F4A7C15) ^ outside * word(0xC2B2AE3D27D4EB4F)
-    mixed += word(anonymous) * word(0x165667B19E3779F9)
-    mixed = (mixed ^ (mixed >> word(29))) * word(0xBF58476D1CE4E5B9)
-    return mixed ^ (mixed >> word(32))
-
-
-@njit
 def _place(inside: Any, outside: Any, held: Any, keys: Any, values: Any) -> Any:
     """Return the place in the table of a state, or the free one where it belongs."""
     slots = word(keys.shape[0] - 1)
-    place = _hash(inside, outside, held) & slots
+    place = mix(inside ^ mix(outside ^ mix(word(held)))) & slots
     while values[place] > 0:
         if keys[place, 0] == inside and keys[place, 1] == outside and values[place] >> _COST_BITS == held + 1:
             break

@@ -68,7 +68,7 @@ def _histograms(rows: Any, inputs: Any, outputs: Any, marks: Any, of_outputs: An
 @njit
 def _estimate(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, use: Any, relaxations: Any) -> Any:
     if not use:
-        return 0 if ones(in_x) == 0 and _finished(rows, inputs, outputs) else 1
+        return 0 if in_x == 0 and _finished(rows, inputs) else 1
     output_rules, output_table, input_rules, input_table = relaxations
     inside, outside = _histograms(rows, inputs, outputs, in_y, True, output_rules[1])
     by_outputs = cost_to_finish(inside, outside, ones(in_x), output_rules, *output_table)
@@ -78,12 +78,8 @@ def _estimate(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, use: A
 
 
 @njit
-def _finished(rows: Any, inputs: Any, outputs: Any) -> Any:
-    everything = (1 << inputs) - 1
-    for y in range(outputs):  # noqa: SIM110 - a compiled loop
-        if rows[y] != everything:
-            return False
-    return True
+def _finished(rows: Any, inputs: Any) -> Any:
+    return np.all(rows == (1 << inputs) - 1)
 
 
 @njit
@@ -93,8 +89,7 @@ def _read(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, vertex: An
         in_x &= ~(np.int64(1) << victim)
     elif victim >= inputs:
         in_y &= ~(np.int64(1) << (victim - inputs))
-    for y in range(outputs):
-        after[y] = rows[y]
+    after[:] = rows
     if vertex < inputs:
         in_x |= np.int64(1) << vertex
         for y in range(outputs):
@@ -141,10 +136,7 @@ def _place(table: Any, matrix: Any, marks: Any, rows: Any, outputs: Any, in_x: A
     place = _key(rows, outputs, in_x, in_y) & slots
     while table[place] >= 0:
         other = table[place]
-        same = marks[other, 0] == in_x and marks[other, 1] == in_y
-        for y in range(outputs):
-            same = same and matrix[other, y] == rows[y]
-        if same:
+        if marks[other, 0] == in_x and marks[other, 1] == in_y and np.all(matrix[other] == rows):
             break
         place = (place + word(1)) & slots
     return place
@@ -198,10 +190,8 @@ def _enter(store: Any, rows: Any, layer: Any, in_x: Any, in_y: Any, use: Any, re
     found = report[3]
     report[3] += 1
     table[place] = found
-    for y in range(outputs):
-        matrix[found, y] = rows[y]
-    marks[found, 0] = in_x
-    marks[found, 1] = in_y
+    matrix[found] = rows
+    marks[found, 0], marks[found, 1] = in_x, in_y
     rest[found] = estimate
     return found
 
@@ -235,9 +225,8 @@ def _search(layer: Any, output_price: Any, limit: Any, most: Any, use: Any, rela
         if state < 0:
             return limit + 1
         report[1] += 1
-        for y in range(outputs):
-            rows[y] = matrix[state, y]
-        if _finished(rows, inputs, outputs):
+        rows[:] = matrix[state]
+        if _finished(rows, inputs):
             report[2] = _unwind(parent, move, state, path)
             return bucket
         in_x, in_y = marks[state, 0], marks[state, 1]

@@ -1,13 +1,14 @@
 """``jouleloop bounds gemmini``: the best convolution tiles on Gemmini beside the vendor's (paper 001, Section 5)."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from rich.table import Table
 
 from jouleloop.errors import raise_all, unknown
 from jouleloop.terminal.console import print_table, stdout
 from jouleloop.terminal.splice import AsJson
-from jouleloop.theory.commands import BOUNDS, command
+from jouleloop.theory.commands import BOUNDS, command, parse_values
 from jouleloop.theory.gemmini.compare import (
     PAPER_RATIO,
     PAPER_VENDOR_UTILIZATION,
@@ -16,11 +17,21 @@ from jouleloop.theory.gemmini.compare import (
     comparison_bounds,
 )
 from jouleloop.theory.gemmini.optimum import Objective
-from jouleloop.theory.gemmini.tile import GemminiConfig, layer_from_text, resnet50
+from jouleloop.theory.gemmini.tile import GemminiConfig, checked, resnet50
 from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.printing import print_bounds
 
 _KIB = 1024
+_DIMENSIONS = {
+    "N": "batch",
+    "C": "in_channels",
+    "M": "out_channels",
+    "P": "out_height",
+    "Q": "out_width",
+    "R": "filter_height",
+    "S": "filter_width",
+    "stride": "stride_height",
+}
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,11 @@ def _choose(names: list[str], conv: str | None, batch: int) -> list[ConvLayer]:
     raise_all([unknown(name, known, "layer") for name in names if name not in known])
     chosen = [known[name] for name in names]
     if conv is not None:
-        chosen.append(layer_from_text(conv))
+        sizes = parse_values([conv], "--conv")
+        raise_all([unknown(name, _DIMENSIONS, "dimension") for name in sizes if name not in _DIMENSIONS])
+        given: dict[str, Any] = dict.fromkeys(_DIMENSIONS.values(), 1)
+        given |= {_DIMENSIONS[name]: size for name, size in sizes.items()}
+        chosen.append(checked(ConvLayer(**given, stride_width=given["stride_height"], name="layer")))
     return chosen or list(known.values())
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.gemmini.optimum import Objective, optimal_tile
 from jouleloop.theory.gemmini.tile import (
+    CHIP,
     ConvTile,
     GemminiConfig,
     TileRows,
@@ -64,13 +65,12 @@ class Comparison:
 
 def compare(
     layer: ConvLayer,
-    config: GemminiConfig | None = None,
+    config: GemminiConfig = CHIP,
     *,
     objective: Objective = Objective.ESTIMATE,
     whole_image: bool = False,
 ) -> Comparison:
     """Return the vendor's and the best tile of a layer, as in Figure 4 of 001."""
-    config = config or GemminiConfig()
     best = optimal_tile(layer, config, objective=objective, whole_image=whole_image)
     vendor, ours = (_facts(layer, tile, config) for tile in (vendor_tile(layer, config), best.tile))
     return Comparison(layer, config, objective, whole_image, vendor, ours, best.candidates)

@@ -10,14 +10,15 @@ import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault, InputError
 from jouleloop.theory.gemmini.tile import (
+    CHIP,
     ConvTile,
     GemminiConfig,
     checked,
-    downsampled,
     estimated_rows,
     tile_rows,
     traffic_words,
     vendor_tile,
+    window_pixels,
 )
 from jouleloop.theory.layers import ConvLayer, useful_sides
 
@@ -48,7 +49,7 @@ class OptimalTile:
 
 def optimal_tile(
     layer: ConvLayer,
-    config: GemminiConfig | None = None,
+    config: GemminiConfig = CHIP,
     *,
     objective: Objective = Objective.ESTIMATE,
     whole_image: bool = False,
@@ -67,7 +68,6 @@ def optimal_tile(
     Raises `AssumptionError` where no tile fits; `InputError` where the accumulator is too large to enumerate.
     """
     checked(layer)
-    config = config or GemminiConfig()
     if config.accumulator_rows > _ACCUMULATOR_ROWS_LIMIT:
         raise InputError(
             Fault("the accumulator is too large", allowed=f"at most {_ACCUMULATOR_ROWS_LIMIT} rows for a tile")
@@ -128,12 +128,6 @@ def _rough_values(
     return np.asarray((rows.scratchpad + rows.outputs) / many.operations)
 
 
-def _windows(layer: ConvLayer, rows: IntArray, cols: IntArray, filter_rows: int, filter_cols: int) -> IntArray:
-    """Return the pixels of the input windows of so many output rows and columns."""
-    sides = rows * layer.stride + filter_rows - 1, cols * layer.stride + filter_cols - 1
-    return (sides[0] // 2) * (sides[1] // 2) if downsampled(layer) else sides[0] * sides[1]
-
-
 def _tiles(*sides: IntArray | int) -> IntArray:
     """Return tiles as columns, from sides in the order of `ConvTile`, numbers standing for all tiles."""
     return np.array(np.broadcast_arrays(*sides), dtype=np.int64)
@@ -151,7 +145,7 @@ def _by_estimate(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) 
     out_channels = np.minimum(groups * side, layer.out_channels)
     for filter_rows in range(1, layer.filter_height + 1):
         for filter_cols in range(1, layer.filter_width + 1):
-            window = batch * _windows(layer, rows, cols, filter_rows, filter_cols)
+            window = batch * window_pixels(layer, rows, cols, filter_rows, filter_cols)
             filters = groups * filter_rows * filter_cols
             for in_groups in range(1, -(-layer.in_channels // side) + 1):
                 longest = min(in_groups * side, layer.in_channels)
@@ -171,7 +165,7 @@ def _by_traffic(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -
         for filter_rows in useful_sides(layer.filter_height):
             for filter_cols in useful_sides(layer.filter_width):
                 filters = int(groups[0] * filter_rows * filter_cols)
-                window = batch * _windows(layer, rows, cols, filter_rows, filter_cols)
+                window = batch * window_pixels(layer, rows, cols, filter_rows, filter_cols)
                 keep = window + filters <= config.scratchpad_rows
                 longest = _longest_channels(layer, config, window[keep], filters)
                 yield _tiles(batch[keep], rows[keep], cols[keep], channels, filter_rows, filter_cols, longest)
@@ -199,12 +193,11 @@ class LargestTiles:
     """Whether the tile fits the rows that Gemmini allocates too, a flag a tile."""
 
 
-def largest_tiles(layer: ConvLayer, config: GemminiConfig | None = None) -> LargestTiles:
+def largest_tiles(layer: ConvLayer, config: GemminiConfig = CHIP) -> LargestTiles:
     """Return every integer tile of most operations under capacities in words (128 K and 8 K on the default chip).
 
     Source: 001 Section 5: problem (6), with one buffer for inputs and filter and integral sides.
     """
-    config = config or GemminiConfig()
     scratchpad = config.scratchpad_rows * config.array_side
     accumulator = config.accumulator_rows * config.array_side
     sizes = (layer.out_channels, layer.batch, layer.out_height, layer.out_width)

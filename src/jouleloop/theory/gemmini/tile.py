@@ -5,19 +5,8 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
-from jouleloop.errors import AssumptionError, Fault, raise_all, unknown
+from jouleloop.errors import AssumptionError, Fault, raise_all
 from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
-
-_DIMENSIONS = {
-    "N": "batch",
-    "C": "in_channels",
-    "M": "out_channels",
-    "P": "out_height",
-    "Q": "out_width",
-    "R": "filter_height",
-    "S": "filter_width",
-    "stride": "stride_height",
-}
 
 _SIDES = ("batch", "out_height", "out_width", "out_channels", "filter_height", "filter_width", "in_channels")
 """The loops of `ConvLayer` in the order of `ConvTile.sides`."""
@@ -73,6 +62,9 @@ class GemminiConfig:
     def _rows(self, size_bytes: int, word_bits: int) -> int:
         rows = size_bytes * 8 // (self.array_side * word_bits)
         return rows // 2 if self.double_buffered else rows
+
+
+CHIP = GemminiConfig()
 
 
 @dataclass(frozen=True)
@@ -149,23 +141,10 @@ def resnet50(batch: int = 1000) -> tuple[ConvLayer, ...]:
     )
 
 
-def layer_from_text(text: str) -> ConvLayer:
-    """Return the layer ``N=1,C=64,M=64,P=56,Q=56,R=3,S=3,stride=1``; what is left out is 1.
-
-    Raises `AssumptionError` where a name is unknown, a value no whole number or less than 1.
-    """
-    values: dict[str, Any] = dict.fromkeys(_DIMENSIONS.values(), 1)
-    faults = []
-    for part in text.split(","):
-        name, _, value = (piece.strip() for piece in part.partition("="))
-        if name not in _DIMENSIONS:
-            faults.append(unknown(name, _DIMENSIONS, "dimension"))
-        elif not value.isdecimal():
-            faults.append(Fault("not a whole number", field=name, value=value))
-        else:
-            values[_DIMENSIONS[name]] = int(value)
-    raise_all(faults, AssumptionError)
-    return checked(ConvLayer(**values, stride_width=values["stride_height"], name="layer"))
+def window_pixels(layer: ConvLayer, rows: Any, cols: Any, filter_rows: Any, filter_cols: Any) -> Any:
+    """Return the pixels of the input windows of so many output rows and columns, numbers or arrays of them."""
+    height, width = rows * layer.stride + filter_rows - 1, cols * layer.stride + filter_cols - 1
+    return (height // 2) * (width // 2) if downsampled(layer) else height * width
 
 
 def tile_rows(layer: ConvLayer, tile: ConvTile, config: GemminiConfig) -> TileRows:
@@ -177,14 +156,10 @@ def tile_rows(layer: ConvLayer, tile: ConvTile, config: GemminiConfig) -> TileRo
 
     Source: 001 Section 5; ``tiled_conv_total_spad_rows`` of gemmini-rocc-tests, restated.
     """
-    window_rows = tile.rows * layer.stride + tile.filter_rows - 1
-    window_cols = tile.cols * layer.stride + tile.filter_cols - 1
-    if downsampled(layer):
-        window_rows, window_cols = window_rows // 2, window_cols // 2
     in_groups = -(-tile.in_channels // config.array_side)
     out_groups = -(-tile.out_channels // config.array_side)
     return TileRows(
-        inputs=in_groups * tile.batch * window_rows * window_cols,
+        inputs=in_groups * tile.batch * window_pixels(layer, *tile.sides[1:3], *tile.sides[4:6]),
         weights=out_groups * tile.filter_rows * tile.filter_cols * tile.in_channels,
         outputs=out_groups * tile.batch * tile.rows * tile.cols,
     )
@@ -224,7 +199,7 @@ _ROWS = 1
 _CHANNELS = (3, 6)
 
 
-def vendor_tile(layer: ConvLayer, config: GemminiConfig | None = None) -> ConvTile:
+def vendor_tile(layer: ConvLayer, config: GemminiConfig = CHIP) -> ConvTile:
     """Return the tile that the vendor's library chooses.
 
     1. Start from the whole layer. Until it fits both (halved) buffers, make the longest side shorter: a channel side
@@ -239,7 +214,6 @@ def vendor_tile(layer: ConvLayer, config: GemminiConfig | None = None) -> ConvTi
 
     Raises `AssumptionError` where not even a tile of one operation fits.
     """
-    config = config or GemminiConfig()
     sizes = loop_sizes(layer)
     sides = list(sizes)
 

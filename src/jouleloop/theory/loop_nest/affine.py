@@ -1,20 +1,7 @@
 """Tiles of affine loop nests with bounds: the exponent is piecewise linear in log L_i, and a parallelepiped attains it.
 
-004 section 7 conjectures the first for nests that are not projective. Proof, with β_i = log_M L_i:
-
-*Upper bound.* Take every loop as one more array, the projection e_i to it, of L_i words. By 001 Theorem 2.4,
-|S| <= M^(Σ s_j + Σ ζ_i β_i) for every (s, ζ) >= 0 with rank(H) <= Σ s_j rank(φ_j(H)) + Σ ζ_i rank(e_i(H)) for all
-subgroups H. These (s, ζ) do not depend on β; ranks are small, so there are finitely many distinct rows. The least
-exponent f(β) is the minimum over finitely many vertices: concave and piecewise linear.
-
-*Attained.* The dual of that program is: weights y_H >= 0 with Σ y_H rank(φ_j(H)) <= 1 and Σ y_H rank(e_i(H)) <= β_i,
-and Σ y_H rank(H) as large as possible. Where H and K with weight are no subgroups of each other, weight moves to
-H + K and H ∩ K: Σ y_H rank(H) stays, and no other sum grows, since rank(φ(H + K)) + rank(φ(H ∩ K)) <= rank(φ(H)) +
-rank(φ(K)). Each move makes Σ y_H rank(H)² larger; for rational β, y is a multiple of one number, so that the moves end.
-Then the subgroups are a chain. Take a basis that fits it, and give each vector v the side M^(Σ y_H over H with v in
-H). The parallelepiped has Θ(M^f) points, |φ_j| is O(M^(Σ y_H rank(φ_j(H)))) = O(M), and likewise O(L_i) for a loop.
-Chains of the corners of a piece generate a finite lattice, two at a time, so finitely many bases serve all β and the
-constants depend on the nest alone.
+004 section 7 conjectures the first for nests that are not projective; docs/theory-projective-nests.md proves both, with
+β_i = log_M L_i, by the linear program of array and loop weights (s, ζ) over all subgroups and by its dual.
 """
 
 import itertools

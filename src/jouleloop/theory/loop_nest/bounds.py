@@ -11,8 +11,8 @@ from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, Piece, closed_form, describe_form, theorem_2
 from jouleloop.theory.loop_nest.integer_tile import Fit, IntegerTile, integer_tile
 from jouleloop.theory.loop_nest.nest import ASSUME_BOUNDS, ASSUME_CACHE, ASSUME_USED, LoopNest, check_cache
-from jouleloop.theory.loop_nest.programs import HblSolution, TileSolution, hbl, tile
-from jouleloop.theory.simplex import Form
+from jouleloop.theory.loop_nest.programs import TileSolution, hbl, tile
+from jouleloop.theory.simplex import ExactOptimum, Form, powers
 
 ASSUME_LONG = "the loops are so long that no bound cuts the tile of LP (3.3) (004, Section 3)"
 ASSUME_SPILLS = "some array is larger than the cache; else all is read once and M is no bound (004, Section 6.3)"
@@ -27,7 +27,7 @@ class NestReport:
     nest: LoopNest
     cache_words: int
     """The question."""
-    large: HblSolution
+    large: ExactOptimum
     """LP (3.2) and (3.3)."""
     solution: TileSolution
     """LP (5.1) and its dual (5.5)–(5.6), with the family of optimal tiles."""
@@ -66,7 +66,7 @@ def nest_bounds(report: NestReport) -> list[Bound]:
     used, whole = Assumption(ASSUME_USED, True), Assumption(ASSUME_BOUNDS, True)
     base = (used, whole, Assumption(ASSUME_CACHE, True))
     spills = Assumption(ASSUME_SPILLS, max(nest.array_sizes_words) > cache)
-    long_loops = Assumption(ASSUME_LONG, scale.sign((optimum[0] - report.large.exponent, *optimum[1:])) == 0)
+    long_loops = Assumption(ASSUME_LONG, scale.sign((optimum[0] - report.large.value, *optimum[1:])) == 0)
     once, omega = Assumption(ASSUME_ONCE, True), Assumption(ASSUME_OMEGA, True)
 
     def weights(names: Iterable[str], values: Iterable[Fraction]) -> str:
@@ -79,19 +79,19 @@ def nest_bounds(report: NestReport) -> list[Bound]:
     def words(name: str, source: str, value: float | Fraction, needs: tuple[Assumption, ...], note: str) -> Bound:
         return Bound(name, source, value, "words", needs, note)
 
-    large = monomial((1 - report.large.exponent, *(Fraction(1),) * len(nest.loops)), nest, cache)
+    large = monomial((1 - report.large.value, *(Fraction(1),) * len(nest.loops)), nest, cache)
     least = monomial(tuple(1 - c for c in active.form), nest, cache)
     proven = communication_with_constants(form, nest, cache)
     everything = sum(nest.array_sizes_words)
     subset = ", ".join(nest.loops[loop] for loop in report.subset)
-    hbl_note = f"s = {weights(nest.arrays, report.large.array_weights)}"
+    hbl_note = f"s = {weights(nest.arrays, report.large.primal)}"
     dual_note = f"s = {weights(nest.arrays, active.array_weights)}; ζ = {weights(nest.loops, active.loop_weights)}"
     sizes_note = "Σ_j ∏ L_i over supp(φ_j): what any schedule moves at least"
     kept = "004 Section 2 and Theorem 2, constants kept (docs/theory-projective-nests.md)"
     kept_note = "holds for every schedule on a cache of M words in all, loads and stores counted"
     long_note, lower = "∏ L_i / M^(k_HBL − 1)", "communication_lower_bound"
     return [
-        Bound("hbl_exponent", "004 LP (3.2), dual (3.3)", report.large.exponent, "log_M points", (used,), hbl_note),
+        Bound("hbl_exponent", "004 LP (3.2), dual (3.3)", report.large.value, "log_M points", (used,), hbl_note),
         words("communication_large_bounds", "004 Section 3", large, (*base, long_loops, omega), long_note),
         power("tile_exponent_theorem_2", "004 Theorem 2 (2^d formula)", report.subset_exponent, f"𝒬 = {{{subset}}}"),
         power("tile_exponent_dual_lp", "004 LP (5.5)–(5.6)", active.form, dual_note),
@@ -138,14 +138,7 @@ def _tile_records(report: NestReport, base: tuple[Assumption, ...]) -> list[Boun
 
 def monomial(form: Form, nest: LoopNest, cache_words: int) -> Fraction | float:
     """Return M^(c_0) ∏ L_i^(c_i): exact where it is rational and small enough to tell, else a float."""
-    common = math.lcm(*(exponent.denominator for exponent in form))
-    above = below = 1
-    for base, exponent in zip((cache_words, *nest.bounds), form, strict=True):
-        power = int(exponent * common)
-        if power >= 0:
-            above *= base**power
-        else:
-            below *= base**-power
+    above, below, common = powers(form, (cache_words, *nest.bounds))
     ratio = Fraction(above, below)
     roots = [_exact_root(value, common) for value in (ratio.numerator, ratio.denominator)]
     if roots[0] is not None and roots[1] is not None:

@@ -20,7 +20,6 @@ from jouleloop.theory.simplex import Form, Scale, linprog
 
 _BASES_LIMIT = 2_000_000
 _CHUNK = 20_000
-_SAMPLES = 4096
 _MARGIN = 1e-9
 
 IntArray = npt.NDArray[np.int64]
@@ -226,38 +225,10 @@ def _solve(matrices: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
 def irredundant(terms: IntArray) -> IntArray:
     """Return the positions of the rows (c_0, c_1, …) of which c_0 + Σ c_i β_i alone is least for some β >= 0."""
     terms, first = np.unique(terms, axis=0, return_index=True)
-    keep = _undominated(terms)
-    terms, first = terms[keep], first[keep]
-    needed = _sampled(terms)
-    for index in np.flatnonzero(~needed):
-        others = np.delete(terms, index, axis=0)
-        needed[index] = _is_least_somewhere(terms[index], others)
+    undominated = [(terms <= term).all(axis=1).sum() == 1 for term in terms]
+    terms, first = terms[undominated], first[undominated]
+    needed = [_is_least_somewhere(term, np.delete(terms, index, axis=0)) for index, term in enumerate(terms)]
     return np.asarray(first[needed])
-
-
-def _undominated(terms: IntArray) -> npt.NDArray[np.bool_]:
-    keep = np.ones(len(terms), dtype=np.bool_)
-    for index, term in enumerate(terms):
-        smaller = (terms <= term).all(axis=1)
-        smaller[index] = False
-        keep[index] = not smaller.any()
-    return keep
-
-
-def _sampled(terms: IntArray) -> npt.NDArray[np.bool_]:
-    """Return which terms are strictly least at some of many whole-number points; each point is an exact witness."""
-    random = np.random.default_rng(0)
-    points = random.integers(0, 1 << 20, size=(_SAMPLES, terms.shape[1]))
-    points[_SAMPLES // 2 :] >>= random.integers(0, 20, size=(_SAMPLES - _SAMPLES // 2, terms.shape[1]))
-    needed = np.zeros(len(terms), dtype=np.bool_)
-    if len(terms) == 1:
-        return ~needed
-    for block in np.array_split(points, 16):
-        values = terms @ block.T
-        order = np.partition(values, 1, axis=0)
-        strict = order[0] < order[1]
-        needed[values.argmin(axis=0)[strict]] = True
-    return needed
 
 
 def _is_least_somewhere(term: IntArray, others: IntArray) -> bool:

@@ -1,8 +1,6 @@
 """``jouleloop bounds hbl``, ``bounds nest`` and ``dataflow nest``: the communication of loop nests."""
 
 import json
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +13,7 @@ from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.terminal.console import print_json, print_table, stdout
 from jouleloop.terminal.splice import AsJson
 from jouleloop.theory.bound import Bound
-from jouleloop.theory.commands import BOUNDS, DATAFLOW, command
+from jouleloop.theory.commands import BOUNDS, DATAFLOW, command, parse_values
 from jouleloop.theory.loop_nest.affine import affine_closed_form
 from jouleloop.theory.loop_nest.bounds import NestReport, analyse, communication_with_constants, nest_bounds
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form, describe_form
@@ -26,25 +24,6 @@ from jouleloop.theory.loop_nest.nest import LoopNest
 from jouleloop.theory.loop_nest.programs import hbl
 from jouleloop.theory.loop_nest.read import read_loop_nest
 from jouleloop.theory.printing import print_bounds
-
-
-def parse_values(options: Iterable[str], option: str) -> dict[str, int]:
-    """Return the whole numbers that texts such as ``i=512`` and ``i=512,k=16`` give to names.
-
-    Raises `InputError` where a part is something else, or a name has two values.
-    """
-    result: dict[str, int] = {}
-    faults = []
-    for part in (part for text in options for part in text.split(",")):
-        match = re.fullmatch(r"\s*([^\W\d]\w*)\s*=\s*([+-]?\d+)\s*", part)
-        if match is None:
-            faults.append(Fault("not a name and its whole number", option, value=part, allowed="NAME=INTEGER"))
-        elif match[1] in result:
-            faults.append(Fault("is given twice", option, match[1], part))
-        else:
-            result[match[1]] = int(match[2])
-    raise_all(faults)
-    return result
 
 
 @command(BOUNDS, "hbl")
@@ -133,9 +112,9 @@ def print_nest_bounds(
 
 def _without_bounds(nest: LoopNest, form: ClosedForm) -> list[Bound]:
     large = hbl(nest)
-    weights = ", ".join(f"{a}: {s}" for a, s in zip(nest.arrays, large.array_weights, strict=True))
+    weights = ", ".join(f"{a}: {s}" for a, s in zip(nest.arrays, large.primal, strict=True))
     return [
-        Bound("hbl_exponent", "004 LP (3.2), dual (3.3)", large.exponent, "log_M points", note=f"s = {weights}"),
+        Bound("hbl_exponent", "004 LP (3.2), dual (3.3)", large.value, "log_M points", note=f"s = {weights}"),
         Bound("tile_exponent_closed_form", "004 Theorem 2", None, "log_M points", note=form.exponent_text()),
         Bound("tile_volume_closed_form", "004 Theorem 2", None, "operations", note=form.tile_text()),
         Bound("communication_closed_form", "004 Theorem 2", None, "words", note=form.communication_text()),
@@ -211,9 +190,9 @@ def print_nest_run(
         raise InputError(Fault("give the loop bounds to run the nest", "--bounds", allowed="such as i=24,k=24,j=24"))
     sides, loops = tile.schedule(nest, cache)
     done = run_tiled(nest, sides, random_inputs(nest), order=loops, reuse=reuse, trace=steps)
-    if done.peak_words > cache:
+    if done.cache.peak_words > cache:
         text = "the blocks of this tile do not fit the cache"
-        raise InputError(Fault(text, "--tile", value=done.peak_words, allowed=f"<= {cache}"))
+        raise InputError(Fault(text, "--tile", value=done.cache.peak_words, allowed=f"<= {cache}"))
     bound = communication_with_constants(closed_form(nest), nest, cache) if cache >= 2 else None
     if as_json:
         print_json(_record(nest, sides, loops, done, bound))
@@ -237,10 +216,10 @@ def _record(
         "order": [nest.loops[loop] for loop in order],
         "tiles": done.tiles,
         "operations": done.operations,
-        "loads_words": dict(zip(nest.arrays, done.loads_words, strict=True)),
-        "stores_words": dict(zip(nest.arrays, done.stores_words, strict=True)),
-        "transfers_words": done.transfers_words,
-        "peak_words": done.peak_words,
+        "loads_words": {name: done.cache.loaded[name] for name in nest.arrays},
+        "stores_words": {name: done.cache.stored[name] for name in nest.arrays},
+        "transfers_words": done.cache.total_words,
+        "peak_words": done.cache.peak_words,
         "lower_bound_words": bound,
     }
 
@@ -253,13 +232,13 @@ def _print(nest: LoopNest, sides: tuple[int, ...], order: tuple[int, ...], done:
     for heading in ("tile at", *nest.arrays):
         table.add_column(heading, justify="right")
     for step in done.steps:
-        words = zip(step.loads_words, step.stores_words, strict=True)
-        moved = [" ".join(([f"+{load}"] if load else []) + ([f"-{store}"] if store else [])) for load, store in words]
+        signs = ("+", step.loaded), ("-", step.stored)
+        moved = [" ".join(f"{sign}{counts[name]}" for sign, counts in signs if name in counts) for name in nest.arrays]
         table.add_row(", ".join(f"{x}={at}" for x, at in zip(nest.loops, step.corner, strict=True)), *moved)
     if done.tiles > len(done.steps):
         table.add_row("…", *("" for _ in nest.arrays))
-    for name, counts in (("loaded (words)", done.loads_words), ("stored (words)", done.stores_words)):
-        table.add_row(name, *(f"{count:,}" for count in counts))
+    for title, counts in (("loaded (words)", done.cache.loaded), ("stored (words)", done.cache.stored)):
+        table.add_row(title, *(f"{counts[name]:,}" for name in nest.arrays))
     print_table(table)
     against = "" if bound is None else f"; no schedule moves fewer than {bound:,.1f}"
-    stdout.print(f"{done.transfers_words:,} words moved, {done.peak_words:,} in the cache at most{against}.")
+    stdout.print(f"{done.cache.total_words:,} words moved, {done.cache.peak_words:,} in the cache at most{against}.")

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +26,8 @@ class TileStep:
     """One tile: where it starts in every loop, and the words of every array that it made move."""
 
     corner: tuple[int, ...]
-    loads_words: tuple[int, ...]
-    stores_words: tuple[int, ...]
+    loaded: Mapping[str, int]
+    stored: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -38,20 +38,12 @@ class TiledRun:
     """Tiles executed."""
     operations: int
     """Points of the iteration space executed, over all tiles."""
-    loads_words: tuple[int, ...]
-    stores_words: tuple[int, ...]
-    """Words moved into and out of the cache, for every array."""
-    peak_words: int
-    """The most words that the cache held at once."""
+    cache: CountingMemory
+    """The cache afterwards, with the words that it counted."""
     results: tuple[FloatArray, ...]
     """The written arrays, for every output of the nest."""
     steps: tuple[TileStep, ...]
     """The first tiles, as many as were asked for."""
-
-    @property
-    def transfers_words(self) -> int:
-        """Words loaded plus words stored."""
-        return sum(self.loads_words) + sum(self.stores_words)
 
 
 def run_tiled(
@@ -84,34 +76,24 @@ def run_tiled(
     tiles = operations = 0
     steps = []
     for tile in _tiles(nest, sides, order):
-        earlier = machine.moved()
+        loaded, stored = machine.loaded.copy(), machine.stored.copy()
         operations += machine.execute(tile)
         tiles += 1
         if tiles <= trace:
-            moved = [
-                tuple(now - before for now, before in zip(*counts, strict=True))
-                for counts in zip(machine.moved(), earlier, strict=True)
-            ]
-            steps.append(TileStep(tuple(part.start for part in tile), moved[0], moved[1]))
-    machine.flush()
-    return TiledRun(
-        tiles,
-        operations,
-        *machine.moved(),
-        int(machine.peak_words),
-        tuple(machine.outputs),
-        tuple(steps),
-    )
+            corner = tuple(part.start for part in tile)
+            steps.append(TileStep(corner, machine.loaded - loaded, machine.stored - stored))
+    for array in range(len(nest.arrays)):
+        machine.evict(array)
+    return TiledRun(tiles, operations, machine, tuple(machine.outputs), tuple(steps))
 
 
 def random_inputs(nest: LoopNest, seed: int = 0) -> list[FloatArray]:
     """Return small whole numbers, as floats, for every array that the nest only reads: sums of them are exact."""
-    shapes = [
-        [nest.bounds[loop] for loop in support]
-        for array, support in enumerate(nest.supports)
-        if array not in nest.outputs
-    ]
-    return [array.astype(np.float64) for array in random_operands(shapes, seed, largest=3)]
+    return [array.astype(np.float64) for array in random_operands(_input_shapes(nest), seed, largest=3)]
+
+
+def _input_shapes(nest: LoopNest) -> list[tuple[int, ...]]:
+    return [nest.shape(array) for array in range(len(nest.arrays)) if array not in nest.outputs]
 
 
 def _tiles(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> Iterator[Place]:
@@ -141,20 +123,12 @@ class _Cache(CountingMemory):
         super().__init__()
         self.nest, self.reuse, self.names = nest, reuse, tuple(nest.arrays)
         reading = iter(inputs)
-        self.outputs = [np.full(self._shape(array), np.nan) for array in nest.outputs]
+        self.outputs = [np.full(nest.shape(array), np.nan) for array in nest.outputs]
         writing = iter(self.outputs)
         self.memory = [next(writing) if array in nest.outputs else next(reading) for array in range(len(nest.arrays))]
         self.written = [np.zeros(memory.shape, dtype=np.bool_) for memory in self.memory]
         self.where: list[Place | None] = [None] * len(nest.arrays)
         self.blocks: list[FloatArray] = [np.empty(0)] * len(nest.arrays)
-
-    def moved(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the words loaded and stored so far, for every array."""
-        loaded, stored = ([counts[name] for name in self.names] for counts in (self.loaded, self.stored))
-        return tuple(loaded), tuple(stored)
-
-    def _shape(self, array: int) -> tuple[int, ...]:
-        return tuple(self.nest.bounds[loop] for loop in self.nest.supports[array])
 
     def execute(self, tile: Place) -> int:
         """Bring in the blocks of a tile, run its operations and return how many there are."""
@@ -193,11 +167,6 @@ class _Cache(CountingMemory):
         self.hold(-self.blocks[array].size)
         self.where[array], self.blocks[array] = None, np.empty(0)
 
-    def flush(self) -> None:
-        """Store what is left."""
-        for array in range(len(self.nest.arrays)):
-            self.evict(array)
-
 
 def _check(nest: LoopNest, sides: Sequence[int], inputs: Sequence[FloatArray], order: Sequence[int]) -> None:
     if not nest.bounds or nest.operations > _POINTS_LIMIT:
@@ -210,12 +179,8 @@ def _check(nest: LoopNest, sides: Sequence[int], inputs: Sequence[FloatArray], o
         )
     if sorted(order) != list(range(len(nest.loops))):
         raise InputError(Fault("no order of the loops", field="order", value=tuple(order)))
-    shapes = [
-        tuple(nest.bounds[loop] for loop in support)
-        for array, support in enumerate(nest.supports)
-        if array not in nest.outputs
-    ]
-    if [tuple(array.shape) for array in inputs] != shapes:
+    shapes = _input_shapes(nest)
+    if [array.shape for array in inputs] != shapes:
         raise InputError(Fault("inputs of other shapes", field="inputs", allowed=str(shapes)))
 
 

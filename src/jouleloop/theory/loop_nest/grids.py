@@ -77,8 +77,7 @@ def run_grid(nest: LoopNest, grid: Sequence[int], inputs: Sequence[FloatArray]) 
     cuts = [_cuts(bound, parts) for bound, parts in zip(nest.bounds, grid, strict=True)]
     reading = iter(inputs)
     memory = [
-        np.zeros([nest.bounds[loop] for loop in support]) if array in nest.outputs else next(reading)
-        for array, support in enumerate(nest.supports)
+        np.zeros(nest.shape(array)) if array in nest.outputs else next(reading) for array in range(len(nest.arrays))
     ]
     operations, touched, moved = [], [], []
     for place in itertools.product(*(range(parts) for parts in grid)):

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 Row = tuple[int, ...]
 
 
@@ -71,23 +73,14 @@ def independent_axes(subspaces: Sequence[Subspace], dimension: int) -> tuple[tup
     Two axes belong together where a row of some reduced echelon basis involves both: such a row is a minimal-support
     vector, so no finer partition splits the subspace. These are the independent families of indices of 001 §3.1.
     """
-    parent = list(range(dimension))
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - scipy is slow to import
 
-    def root(axis: int) -> int:
-        while parent[axis] != axis:
-            axis = parent[axis]
-        return axis
-
-    for subspace in subspaces:
-        for row in subspace.rows:
-            axes = [axis for axis, value in enumerate(row) if value]
-            for axis in axes[1:]:
-                low, high = sorted((root(axes[0]), root(axis)))
-                parent[high] = low
-    groups: dict[int, list[int]] = {}
-    for axis in range(dimension):
-        groups.setdefault(root(axis), []).append(axis)
-    return tuple(tuple(group) for group in groups.values())
+    together = np.eye(dimension, dtype=bool)
+    for row in (row for subspace in subspaces for row in subspace.rows):
+        axes = np.flatnonzero(row)
+        together[axes[0], axes] = True
+    _, groups = connected_components(together, directed=False)
+    return tuple(tuple(np.flatnonzero(groups == group).tolist()) for group in dict.fromkeys(groups))
 
 
 def restrict(subspace: Subspace, axes: Sequence[int]) -> Subspace:
@@ -102,15 +95,10 @@ def coordinate_subspace(axes: Sequence[int], dimension: int) -> Subspace:
 
 
 def generate_lattice(generators: Sequence[Subspace], limit: int) -> tuple[tuple[Subspace, ...], bool]:
-    """Close ``generators`` under sum and intersection.
+    """Close ``generators`` under sum and intersection: the nonzero elements as they were found, and whether all were.
 
     Three subspaces generate at most 28 (Dedekind's free modular lattice); four or more may generate infinitely many.
-
-    Returns
-    -------
-    (elements, complete)
-        The nonzero elements in the order they were found, generators first; ``complete`` is False where the closure
-        was cut off at ``limit`` elements.
+    The closure is cut off at ``limit`` elements.
     """
     found = dict.fromkeys(generator for generator in generators if generator.rank)
     order = list(found)

@@ -12,7 +12,7 @@ from jouleloop.errors import AssumptionError, Fault
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form
 from jouleloop.theory.loop_nest.nest import LoopNest, check_cache
 from jouleloop.theory.loop_nest.programs import TileSolution, tile
-from jouleloop.theory.simplex import Form
+from jouleloop.theory.simplex import powers
 
 _SLACK = 1e-11
 _BUDGET = 800_000
@@ -92,23 +92,14 @@ def integer_tile(
             for bound, exponent in zip(nest.bounds, vertex, strict=True)
         )
         search.offer(_shrunk(nest, sides, cache_words, fit))
-    if not _reaches(form.least(solution.scale).form, math.prod(search.best) + 1, cache_words, nest.bounds):
+    # Whether M^(c_0) ∏ L_i^(c_i) allows one point more, exactly.
+    above, below, common = powers(form.least(solution.scale).form, (cache_words, *nest.bounds))
+    if above < (math.prod(search.best) + 1) ** common * below:
         return IntegerTile(search.best, nest.footprints_words(search.best), fit, optimal=True)
     search.run()
     footprints = nest.footprints_words(search.best)
     proven = search.complete and search.evaluations <= budget
     return IntegerTile(search.best, footprints, fit, proven)
-
-
-def _reaches(form: Form, volume: int, cache_words: int, bounds: tuple[int, ...]) -> bool:
-    """Whether M^(c_0) ∏ L_i^(c_i) >= ``volume``, exactly; no exponent is negative."""
-    common = math.lcm(*(exponent.denominator for exponent in form))
-    reached: int = 1
-    for base, exponent in zip((cache_words, *bounds), form, strict=True):
-        power: int = base ** (exponent.numerator * common // exponent.denominator)
-        reached *= power
-    wanted: int = volume**common
-    return reached >= wanted
 
 
 def _shrunk(nest: LoopNest, sides: tuple[int, ...], cache_words: int, fit: Fit) -> tuple[int, ...]:

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all, unknown
 from jouleloop.files import is_whole
@@ -39,7 +40,6 @@ class LoopNest:
     """L_i, iterations of each loop; empty where only exponents and closed forms are wanted."""
     outputs: tuple[int, ...] = ()
     """Positions of the arrays that the nest writes; all others are only read."""
-    _supports: tuple[tuple[int, ...] | None, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         raise_all(self._malformed())
@@ -49,7 +49,6 @@ class LoopNest:
         if common.rank:
             text = "the assumption that the kernels of the subscripts intersect only in zero fails: moving along"
             raise AssumptionError(Fault(f"{text} {self.describe(common)} changes no subscript of any array"))
-        object.__setattr__(self, "_supports", tuple(_support(matrix) for matrix in self.arrays.values()))
 
     def _malformed(self) -> list[Fault]:
         size = len(self.loops)
@@ -80,7 +79,7 @@ class LoopNest:
             faults.append(Fault("the loop bounds are too large", allowed="at most 10^300 operations"))
         return faults
 
-    @property
+    @cached_property
     def supports(self) -> tuple[tuple[int, ...], ...]:
         """supp(φ_j) of a projective nest: for every array the ascending positions of its loops.
 
@@ -88,15 +87,15 @@ class LoopNest:
         closed forms.
         """
         faults = [
-            Fault(f"array {name!r} {_why_not_projective(matrix)}", field=name, allowed=ASSUME_SUBSETS)
-            for (name, matrix), support in zip(self.arrays.items(), self._supports, strict=True)
-            if support is None
+            Fault(f"array {name!r} {why}", field=name, allowed=ASSUME_SUBSETS)
+            for name, matrix in self.arrays.items()
+            if (why := _why_not_projective(matrix))
         ]
         if len(self.loops) > _LOOP_LIMIT or len(self.arrays) > _ARRAY_LIMIT:
             text = f"{len(self.loops)} loops and {len(self.arrays)} arrays are too many"
             faults.append(Fault(text, allowed=f"at most {_LOOP_LIMIT} loops and {_ARRAY_LIMIT} arrays"))
         raise_all(faults, AssumptionError)
-        return self._supports  # type: ignore[return-value]
+        return tuple(tuple(sorted(row.index(1) for row in matrix)) for matrix in self.arrays.values())
 
     @property
     def operations(self) -> int:
@@ -111,6 +110,10 @@ class LoopNest:
     def footprints_words(self, tile: Sequence[int]) -> tuple[int, ...]:
         """Words of every array that a rectangular tile b_1 × … × b_d touches: ∏ b_i over supp(φ_j)."""
         return tuple(math.prod(tile[loop] for loop in support) for support in self.supports)
+
+    def shape(self, array: int) -> tuple[int, ...]:
+        """Return the sizes of the array at a position, one a subscript."""
+        return tuple(self.bounds[loop] for loop in self.supports[array])
 
     def users(self, loop: int) -> tuple[int, ...]:
         """R_i: positions of the arrays whose support contains the loop at position ``loop``."""
@@ -188,13 +191,6 @@ def unused_index(name: str) -> Fault:
     return Fault(
         f"loop index {name!r} is used by no array, so the tile is unbounded in it", field=name, allowed=ASSUME_USED
     )
-
-
-def _support(matrix: Matrix) -> tuple[int, ...] | None:
-    """Return the positions of the loops that are the subscripts, or None where one is no loop of its own."""
-    if _why_not_projective(matrix):
-        return None
-    return tuple(sorted(row.index(1) for row in matrix))
 
 
 def _why_not_projective(matrix: Matrix) -> str:

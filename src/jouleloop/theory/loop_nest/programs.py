@@ -5,21 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from jouleloop.theory.loop_nest.nest import LoopNest, check_cache
-from jouleloop.theory.simplex import Form, Scale, Tableau, add, constant, logarithm
+from jouleloop.theory.simplex import ExactOptimum, Form, Scale, Tableau, constant, logarithm, minimise
 
 _FACE_BASES = 300
-
-
-@dataclass(frozen=True)
-class HblSolution:
-    """Solution of LP (3.2) and of its dual (3.3): loops so long that no bound matters."""
-
-    exponent: Fraction
-    """k_HBL = Σ s_j = Σ λ_i."""
-    array_weights: tuple[Fraction, ...]
-    """s_j, one an array."""
-    tile_exponents: tuple[Fraction, ...]
-    """λ_i = log_M b_i, one a loop."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +30,14 @@ class TileSolution:
     """Whether the vertices were enumerated to the end."""
 
 
-def hbl(nest: LoopNest) -> HblSolution:
-    """Solve LP (3.2) and its dual (3.3) exactly.
+def hbl(nest: LoopNest) -> ExactOptimum:
+    """Solve LP (3.2) and its dual (3.3) exactly: loops so long that no bound matters.
 
-    Source: 004 eqs. (3.2), (3.3). The dual solution is checked to be feasible with the same objective, which proves
-    both.
+    The value is k_HBL = Σ s_j = Σ λ_i; the primal solution are the s_j, one an array, and the dual one the λ_i =
+    log_M b_i, one a loop. Source: 004 eqs. (3.2), (3.3).
     """
-    scale = Scale()
-    tableau = Tableau(_cache_rows(nest), [constant(1, 0)] * len(nest.arrays), scale)
-    tableau.solve()
-    weights = tableau.duals()
-    sides = tuple(form[0] for form in tableau.solution())
-    _certify(nest, weights, (Fraction(0),) * len(nest.loops))
-    if sum(sides) != sum(weights):
-        raise ArithmeticError("LP (3.2) and LP (3.3) disagree")
-    return HblSolution(sum(weights, start=Fraction(0)), weights, sides)
+    covers = [[int(array in nest.users(loop)) for array in range(len(nest.arrays))] for loop in range(len(nest.loops))]
+    return minimise([1] * len(nest.arrays), covers, [1] * len(nest.loops))
 
 
 def tile(nest: LoopNest, cache_words: int) -> TileSolution:
@@ -77,24 +58,19 @@ def tile_at(nest: LoopNest, scale: Scale, *, bases: int = _FACE_BASES) -> TileSo
     loops, arrays = len(nest.loops), len(nest.arrays)
     units = [[int(row == column) for column in range(loops)] for row in range(loops)]
     right = [constant(1, loops)] * arrays + [logarithm(loop, loops) for loop in range(loops)]
-    tableau = Tableau(_cache_rows(nest) + units, right, scale)
+    within = [[int(loop in support) for loop in range(loops)] for support in nest.supports]
+    tableau = Tableau(within + units, right, scale)
     tableau.solve()
     duals = tableau.duals()
     weights, zeta = duals[:arrays], duals[arrays:]
     _certify(nest, weights, zeta)
     exponent = (sum(weights, start=Fraction(0)), *zeta)  # 004 eq. (5.5)
     sides = tableau.solution()
-    total = constant(0, loops)
-    for side in sides:
-        total = add(total, side)
+    total = tuple(sum(terms, start=Fraction(0)) for terms in zip(*sides, strict=True))
     if scale.less(total, exponent) or scale.less(exponent, total):
         raise ArithmeticError("LP (5.1) and its dual (5.5)–(5.6) disagree")
     family, complete = _optimal_face(tableau, bases)
     return TileSolution(scale, exponent, sides, weights, zeta, family, complete)
-
-
-def _cache_rows(nest: LoopNest) -> list[list[int]]:
-    return [[int(loop in support) for loop in range(len(nest.loops))] for support in nest.supports]
 
 
 def _certify(nest: LoopNest, weights: tuple[Fraction, ...], zeta: tuple[Fraction, ...]) -> None:

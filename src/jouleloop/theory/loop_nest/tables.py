@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -42,23 +42,29 @@ SIDE = 48
 def examples_table(cache_words: int = CACHE_WORDS) -> pd.DataFrame:
     """Return closed forms and, for one size each, bounds beside the cheapest executed schedule (Section 6 of 004)."""
     rows = []
-    for name, section, expression, sizes in EXAMPLES:
-        form = closed_form(from_einsum(expression))
-        nest = from_einsum(expression)
-        nest = nest.with_bounds(dict(zip(nest.loops, sizes, strict=True)))
+    for example, nest in _examples():
+        form, bounds = closed_form(nest), example.pop("bounds")
         rows.append(
             {
-                "example": name,
-                "section": section,
+                **example,
                 "nest": nest.expression(),
-                "k_hbl": str(hbl(nest).exponent),
+                "k_hbl": str(hbl(nest).value),
                 "tile_exponent": form.exponent_text(),
                 "communication": form.communication_text(),
-                "bounds": " ".join(f"{x}={bound}" for x, bound in zip(nest.loops, sizes, strict=True)),
+                "bounds": bounds,
                 **_attained(nest, cache_words),
             }
         )
     return pd.DataFrame(rows)
+
+
+def _examples() -> Iterator[tuple[dict[str, str], LoopNest]]:
+    """Yield 004's examples: their columns of the tables, and the nests with their bounds."""
+    for name, section, expression, sizes in EXAMPLES:
+        nest = from_einsum(expression)
+        bounds = dict(zip(nest.loops, sizes, strict=True))
+        text = " ".join(f"{loop}={bound}" for loop, bound in bounds.items())
+        yield {"example": name, "section": section, "bounds": text}, nest.with_bounds(bounds)
 
 
 def thin_table(cache_words: int = CACHE_WORDS) -> pd.DataFrame:
@@ -93,18 +99,14 @@ def agreement_table(nests: int = 60, points: int = 4, seed: int = 0) -> pd.DataF
 def processors_table(processors: Sequence[int] = (4, 8, 16, 64)) -> pd.DataFrame:
     """Return 004's examples on grids of processors, executed: words touched beside the least that HBL allows."""
     rows = []
-    for (name, section, expression, sizes), count in itertools.product(EXAMPLES, processors):
-        nest = from_einsum(expression)
-        nest = nest.with_bounds(dict(zip(nest.loops, sizes, strict=True)))
+    for (example, nest), count in itertools.product(_examples(), processors):
         grid = best_grid(nest, count)
         done = run_grid(nest, grid, random_inputs(nest))
         busiest = max(range(count), key=lambda one: done.touched_words[one])
         least = least_touched_words(closed_form(nest), math.ceil(nest.operations / count))
         rows.append(
             {
-                "example": name,
-                "section": section,
-                "bounds": " ".join(f"{x}={bound}" for x, bound in zip(nest.loops, sizes, strict=True)),
+                **example,
                 "processors": count,
                 "grid": "×".join(map(str, grid)),
                 "largest_share": max(done.operations) * count / nest.operations,
@@ -206,21 +208,24 @@ def _attained(nest: LoopNest, cache_words: int) -> dict[str, object]:
     active = form.least(scale).form
     chosen = best_schedule(nest, cache_words)
     done = run_tiled(nest, chosen.sides, random_inputs(nest), order=chosen.order)
-    if done.transfers_words != schedule_words(nest, chosen.sides, chosen.order) or done.peak_words > cache_words:
+    if (
+        done.cache.total_words != schedule_words(nest, chosen.sides, chosen.order)
+        or done.cache.peak_words > cache_words
+    ):
         raise ArithmeticError("the executed schedule differs from its count")
     proven = communication_with_constants(form, nest, cache_words)
-    large = tuple(1 - value for value in (hbl(nest).exponent, *(Fraction(0),) * len(nest.loops)))
+    large = tuple(1 - value for value in (hbl(nest).value, *(Fraction(0),) * len(nest.loops)))
     return {
         "cache_words": cache_words,
         "large_bounds_words": float(monomial(large, nest, cache_words)),
         "theorem_2_words": float(monomial(tuple(1 - value for value in active), nest, cache_words)),
         "array_sizes_words": sum(nest.array_sizes_words),
         "bound_with_constants_words": proven,
-        "executed_words": done.transfers_words,
-        "executed_over_bound": done.transfers_words / proven,
+        "executed_words": done.cache.total_words,
+        "executed_over_bound": done.cache.total_words / proven,
         "tile": "×".join(map(str, chosen.sides)),
         "order": "".join(nest.loops[loop] for loop in chosen.order),
-        "peak_words": done.peak_words,
+        "peak_words": done.cache.peak_words,
     }
 
 

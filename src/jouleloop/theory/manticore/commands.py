@@ -116,8 +116,7 @@ def print_manticore_run(
     word_bytes = WORD_BYTES[precision]
     size = default_stack(layer, algorithm, word_bytes) if stack is None else stack
     options = replace(options, record=drawing.svg is not None or (drawing.draw and not as_json))
-    checked = run_checked(layer, algorithm, size, options=options, seed=seed)
-    run = checked.run
+    run = run_checked(layer, algorithm, size, options=options, seed=seed)
     peak_bytes = run.counts.peak_local_words * word_bytes
     if drawing.svg is not None:
         # matplotlib is slow to import
@@ -132,7 +131,7 @@ def print_manticore_run(
         "words_loaded": run.counts.words_loaded,
         "peak_local_bytes": peak_bytes,
         "fits_local_memory": peak_bytes <= options.machine.local_memory_bytes,
-        "result_is_right": checked.result_is_right,
+        "result_is_right": run.result_is_right,
     }
     if as_json:
         print_json(record)

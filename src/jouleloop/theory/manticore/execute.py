@@ -1,7 +1,7 @@
 """Run any Manticore algorithm of paper 003 on random whole numbers and check it; Algorithms 4-5 themselves."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,14 +14,6 @@ from jouleloop.theory.manticore.machine import AS_LISTED, Chip, ManticoreRun, Op
 
 MAX_MACS = 4_000_000_000
 """Larger layers are refused: an execution really computes them."""
-
-
-@dataclass(frozen=True)
-class CheckedRun:
-    """An execution beside whether its result equals the direct computation."""
-
-    run: ManticoreRun
-    result_is_right: bool
 
 
 def random_volumes(layer: ConvLayer, seed: int = 0) -> tuple[Volume, Volume]:
@@ -40,7 +32,7 @@ def random_volumes(layer: ConvLayer, seed: int = 0) -> tuple[Volume, Volume]:
 
 def run_checked(
     layer: ConvLayer, algorithm: int, stack: int, *, options: Options = AS_LISTED, seed: int = 0
-) -> CheckedRun:
+) -> ManticoreRun:
     """Execute an algorithm on random data, drawn by ``seed``, and compare the result with the direct computation.
 
     Raises `InputError` if the layer has more MACs than `MAX_MACS`; `AssumptionError` if the stack is outside 1…D_O, or
@@ -60,7 +52,7 @@ def run_checked(
     else:
         run = run_fc(layer, inputs, filters, stack, options)
         expected = direct_fc(layer, inputs, filters)
-    return CheckedRun(run, bool(np.array_equal(run.outputs, expected)))
+    return replace(run, result_is_right=bool(np.array_equal(run.outputs, expected)))
 
 
 def run_fc(layer: ConvLayer, inputs: Volume, filters: Volume, stack: int, options: Options = AS_LISTED) -> ManticoreRun:
@@ -140,11 +132,11 @@ def reduction_tree(machine: Machine) -> Iterator[tuple[str, list[tuple[int, int]
 def reduce_to_first(chip: Chip, name: str) -> None:
     """Sum the private volumes ``name`` of all clusters into cluster 0 along the tree, freeing each that was read."""
     for network, pairs in reduction_tree(chip.machine):
-        chip.round += 1
+        chip.counts.rounds += 1
         for reader, source in pairs:
             array = chip.memories[source][name]
             chip.memories[reader][name][...] += array
-            chip.exchanged[network] += array.size
+            chip.exchange(network, array.size)
             chip.note(reader, "reduce", name, array.size, source)
             chip.memories[source].free(name)
 

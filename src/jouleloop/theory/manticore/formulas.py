@@ -1,6 +1,6 @@
 """Computation, communication and their ratio for the five Manticore algorithms of paper 003, right and as printed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from jouleloop.theory.bound import Assumption, Bound
@@ -20,26 +20,21 @@ from jouleloop.theory.manticore.layer import (
 
 @dataclass(frozen=True)
 class Traffic:
-    """Words that all clusters together move, and the multiply-accumulates (MACs) they do."""
+    """Words that all clusters together move, and the multiply-accumulates (MACs) they do; fractions only as printed."""
 
-    input_words_loaded: int
+    input_words_loaded: int | Fraction
     filter_words_loaded: int
     output_words_stored: int
     """Between main memory and the clusters."""
-    words_exchanged: int
+    words_exchanged: int | Fraction
     """From cluster to cluster."""
     macs: int
     """Multiply-accumulates; products with a padding zero count, as they do in ``Conv()``."""
 
     @property
-    def words_loaded(self) -> int:
+    def words_loaded(self) -> int | Fraction:
         """Words loaded from main memory."""
         return self.input_words_loaded + self.filter_words_loaded
-
-    @property
-    def main_memory_words(self) -> int:
-        """Words loaded from and stored to main memory."""
-        return self.words_loaded + self.output_words_stored
 
 
 def tasks(layer: ConvLayer, stack: int) -> int:
@@ -88,55 +83,45 @@ def quadrant_visits(stacks: int, machine: Machine = MANTICORE) -> int:
     return -(-stacks // machine.clusters_per_l2)
 
 
+def printed_traffic(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Traffic:
+    """Return the traffic as printed, which differs from `traffic` in two places.
+
+    A convolution has W_I² F² D_I D_O MACs (003 sections 2.1.1 and 2.2.1). An output slice has W_O² elements of F²
+    products each, so that W_O² F² D_I D_O is right. Algorithm 3 loads and exchanges fractions of a quadrant, eqs. (9)
+    and (10).
+    """
+    moved = traffic(layer, algorithm, stack, machine)
+    if is_convolution(layer):
+        taps = layer.filter_width**2
+        moved = replace(moved, macs=layer.in_width**2 * taps * layer.in_channels * layer.out_channels)
+    if algorithm == 3:
+        share = Fraction(moved.input_words_loaded + moved.words_exchanged, machine.clusters_per_l2)
+        exchanged = (machine.clusters_per_l2 - 1) * share
+        moved = replace(moved, input_words_loaded=share, words_exchanged=exchanged)
+    return moved
+
+
 def compute_to_communication(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
     """Return the CCR in MACs per word of main-memory traffic, as the paper divides it.
 
     Algorithms 1-3: loads and stores, 003 eq. (1), (2), (8) and section 2.3.4; 4-5: loads only, eq. (11), (14).
     """
-    moved = traffic(layer, algorithm, stack, machine)
-    words = moved.main_memory_words if is_convolution(layer) else moved.words_loaded
-    return Fraction(moved.macs, words)
+    return _ratio(layer, traffic(layer, algorithm, stack, machine))
+
+
+def printed_ccr(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
+    """Return the CCR from the printed formulas: eq. (2), (8), (8) with (10), (11), (14)."""
+    return _ratio(layer, printed_traffic(layer, algorithm, stack, machine))
+
+
+def _ratio(layer: ConvLayer, moved: Traffic) -> Fraction:
+    stored = moved.output_words_stored if is_convolution(layer) else 0
+    return Fraction(moved.macs) / (moved.words_loaded + stored)
 
 
 def flop_per_byte(ccr: Fraction, word_bytes: int) -> Fraction:
     """Return a CCR in floating-point operations per byte; a MAC is two (003 section 1.2.2)."""
     return 2 * ccr / word_bytes
-
-
-def printed_macs(layer: ConvLayer) -> int:
-    """Return the MACs as printed, W_I² F² D_I D_O for a convolution (003 sections 2.1.1 and 2.2.1).
-
-    An output slice has W_O² elements of F² products each, so that W_O² F² D_I D_O is right.
-    """
-    if is_convolution(layer):
-        return layer.in_width**2 * layer.filter_width**2 * layer.in_channels * layer.out_channels
-    return layer.macs
-
-
-def printed_loads(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
-    """Return the words loaded as printed: eq. (10) with its fraction of a quadrant for Algorithm 3, else `traffic`."""
-    moved = traffic(layer, algorithm, stack, machine)
-    if algorithm != 3:
-        return Fraction(moved.words_loaded)
-    total = moved.input_words_loaded + moved.words_exchanged
-    return Fraction(total, machine.clusters_per_l2) + moved.filter_words_loaded
-
-
-def printed_exchange(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
-    """Return the words exchanged as printed: for Algorithm 3 eq. (9), else as `traffic`."""
-    moved = traffic(layer, algorithm, stack, machine)
-    if algorithm != 3:
-        return Fraction(moved.words_exchanged)
-    total = moved.input_words_loaded + moved.words_exchanged
-    return Fraction((machine.clusters_per_l2 - 1) * total, machine.clusters_per_l2)
-
-
-def printed_ccr(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
-    """Return the CCR from the printed formulas: eq. (2), (8), (8) with (10), (11), (14)."""
-    words = printed_loads(layer, algorithm, stack, machine)
-    if is_convolution(layer):
-        words += layer.out_channels * layer.out_width**2
-    return Fraction(printed_macs(layer)) / words
 
 
 def simplified_ccr(layer: ConvLayer) -> tuple[Fraction, Fraction, Fraction]:
@@ -185,7 +170,7 @@ def manticore_bounds(
     size = default_stack(layer, algorithm, word_bytes) if stack is None else stack
     moved = traffic(layer, algorithm, size)
     ccr = compute_to_communication(layer, algorithm, size)
-    as_printed = printed_ccr(layer, algorithm, size)
+    printed, as_printed = printed_traffic(layer, algorithm, size), printed_ccr(layer, algorithm, size)
     compute, memory, limits, loads, exchange, ratio = (_place(text) for text in _SOURCES[algorithm])
     fits = (Assumption("Δ_O is within the stack limit of the local memory", size <= limit.slices_that_fit),)
     buffered = (Assumption("a DMA buffer holds the slices resident in it", limit.buffers_hold_the_slices),)
@@ -203,18 +188,17 @@ def manticore_bounds(
         Bound(f"{name}_stack_that_fits", limits, limit.slices_that_fit, "slices", note="buffers grown where needed"),
         Bound(f"{name}_tasks", f"003 Algorithm {algorithm}", tasks(layer, size), "tasks"),
         Bound(f"{name}_macs", compute, moved.macs, "MAC"),
-        Bound(f"{name}_macs_printed", compute, printed_macs(layer), "MAC", same),
+        Bound(f"{name}_macs_printed", compute, printed.macs, "MAC", same),
         Bound(f"{name}_local_minimum", memory, minimum_local_words(layer, algorithm, size), "words", fits),
         Bound(f"{name}_local_prefetching", memory, prefetching_local_words(layer, algorithm, size), "words", fits),
         Bound(f"{name}_inputs_loaded", loads, moved.input_words_loaded, "words", fits),
         Bound(f"{name}_filters_loaded", loads, moved.filter_words_loaded, "words", fits),
         Bound(f"{name}_loaded", loads, moved.words_loaded, "words", fits),
-        Bound(f"{name}_loaded_printed", loads, printed_loads(layer, algorithm, size), "words", fits + full),
+        Bound(f"{name}_loaded_printed", loads, Fraction(printed.words_loaded), "words", fits + full),
         Bound(f"{name}_stored", loads if algorithm in (1, 4) else _place("2.2.3" if algorithm < 4 else "3.2.3"),
               moved.output_words_stored, "words", fits),
         Bound(f"{name}_exchanged", exchange, moved.words_exchanged, "words", fits),
-        Bound(f"{name}_exchanged_printed", exchange, printed_exchange(layer, algorithm, size), "words",
-              fits + full),
+        Bound(f"{name}_exchanged_printed", exchange, Fraction(printed.words_exchanged), "words", fits + full),
         Bound(f"{name}_ccr", ratio, ccr, "MAC/word", fits),
         Bound(f"{name}_ccr_per_byte", ratio, flop_per_byte(ccr, word_bytes), "flop/B", fits),
         Bound(f"{name}_ccr_printed", ratio, as_printed, "MAC/word", fits + same + full),

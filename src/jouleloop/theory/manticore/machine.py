@@ -43,25 +43,25 @@ class Event:
     """The cluster the words come from; None for main memory."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Counts:
     """What one execution counted."""
 
-    input_words_loaded: int
-    filter_words_loaded: int
-    output_words_stored: int
+    input_words_loaded: int = 0
+    filter_words_loaded: int = 0
+    output_words_stored: int = 0
     """Between main memory and the clusters."""
-    words_exchanged: int
-    words_by_network: Mapping[str, int]
+    words_exchanged: int = 0
+    words_by_network: dict[str, int] = field(default_factory=dict)
     """From cluster to cluster, in all and over each network of the tree."""
-    macs: int
-    padding_macs: int
+    macs: int = 0
+    padding_macs: int = 0
     """Multiply-accumulates in all, and those of them whose input is a padding zero."""
-    peak_local_words: int
+    peak_local_words: int = 0
     """The most that any one cluster held at a time."""
-    tasks: int
-    busy_clusters: int
-    rounds: int
+    tasks: int = 0
+    busy_clusters: int = 0
+    rounds: int = 0
     """Parallel tasks run, clusters that ran any, and logical time taken."""
 
     @property
@@ -77,6 +77,8 @@ class ManticoreRun:
     outputs: Volume
     counts: Counts
     events: tuple[Event, ...] = ()
+    result_is_right: bool | None = None
+    """Whether the outputs equal the direct computation, where they were compared."""
 
 
 Variant = Literal["blocked", "printed", "successor"]
@@ -132,62 +134,59 @@ class LocalMemory(CountingMemory):
         self.hold(-self._arrays.pop(name).size)
 
 
-@dataclass
 class Chip:
     """Clusters, counters and the record of events of one execution."""
 
-    options: Options
-    memories: list[LocalMemory] = field(init=False)
-    loaded: dict[str, int] = field(default_factory=lambda: {"I": 0, "F": 0})
-    stored_words: int = 0
-    exchanged: dict[str, int] = field(init=False)
-    macs: int = 0
-    padding_macs: int = 0
-    tasks: int = 0
-    busy: set[int] = field(default_factory=set)
-    round: int = 0
-    events: list[Event] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.machine = self.options.machine
+    def __init__(self, options: Options) -> None:
+        self.options, self.machine = options, options.machine
+        self.busy: set[int] = set()
+        self.events: list[Event] = []
         self.memories = [LocalMemory() for _ in range(self.machine.clusters)]
-        self.exchanged = {name: 0 for name, _ in self.machine.networks}
+        self.counts = Counts(words_by_network={name: 0 for name, _ in self.machine.networks})
 
     def note(self, cluster: int, action: str, operand: str, words: int, source: int | None = None) -> None:
         """Record an event where events are wanted."""
         if self.options.record:
-            self.events.append(Event(self.round, cluster, action, operand, words, source))
+            self.events.append(Event(self.counts.rounds, cluster, action, operand, words, source))
 
     def load(self, cluster: int, name: str, array: Volume) -> None:
         """``DmaLoad`` from main memory; ``name`` starts with I or F."""
         self.memories[cluster].put(name, array)
-        self.loaded[name[0]] += array.size
+        if name.startswith("I"):
+            self.counts.input_words_loaded += array.size
+        else:
+            self.counts.filter_words_loaded += array.size
         self.note(cluster, "load", name, array.size)
 
     def receive(self, cluster: int, name: str, source: int) -> None:
         """Complete a ``DmaLoad`` from the local memory of the cluster ``source``."""
         array = self.memories[source][name]
         self.memories[cluster].put(name, array.copy())
-        self.exchanged[self.network_between(cluster, source)] += array.size
+        self.exchange(self.network_between(cluster, source), array.size)
         self.note(cluster, "receive", name, array.size, source)
+
+    def exchange(self, network: str, words: int) -> None:
+        """Count words that pass from cluster to cluster."""
+        self.counts.words_exchanged += words
+        self.counts.words_by_network[network] += words
 
     def compute(self, cluster: int, operand: str, macs: int, padding_macs: int = 0) -> None:
         """Count multiply-accumulates."""
-        self.macs += macs
-        self.padding_macs += padding_macs
+        self.counts.macs += macs
+        self.counts.padding_macs += padding_macs
         self.note(cluster, "compute", operand, macs)
 
     def store(self, cluster: int, name: str, target: Volume) -> None:
         """``DmaStore`` the array ``name`` to ``target`` in main memory and free it."""
         array = self.memories[cluster][name]
         target[...] = array
-        self.stored_words += array.size
+        self.counts.output_words_stored += array.size
         self.note(cluster, "store", name, array.size)
         self.memories[cluster].free(name)
 
     def start_task(self, cluster: int) -> None:
         """Count a parallel task."""
-        self.tasks += 1
+        self.counts.tasks += 1
         self.busy.add(cluster)
 
     def network_between(self, one: int, other: int) -> str:
@@ -210,7 +209,7 @@ class Chip:
         while order:
             if shuffler is not None:
                 shuffler.shuffle(order)
-            self.round += 1
+            self.counts.rounds += 1
             moved = False
             for cluster in tuple(order):
                 wait = waits[cluster]
@@ -226,20 +225,9 @@ class Chip:
 
     def finish(self, outputs: Volume) -> ManticoreRun:
         """Return the result of the execution."""
-        counts = Counts(
-            input_words_loaded=self.loaded["I"],
-            filter_words_loaded=self.loaded["F"],
-            output_words_stored=self.stored_words,
-            words_exchanged=sum(self.exchanged.values()),
-            words_by_network=dict(self.exchanged),
-            macs=self.macs,
-            padding_macs=self.padding_macs,
-            peak_local_words=int(max(memory.peak_words for memory in self.memories)),
-            tasks=self.tasks,
-            busy_clusters=len(self.busy),
-            rounds=self.round,
-        )
-        return ManticoreRun(outputs, counts, tuple(self.events))
+        self.counts.peak_local_words = int(max(memory.peak_words for memory in self.memories))
+        self.counts.busy_clusters = len(self.busy)
+        return ManticoreRun(outputs, self.counts, tuple(self.events))
 
 
 def _stuck(waits: Mapping[int, Wait | None], order: Sequence[int]) -> Fault:

@@ -1,9 +1,11 @@
 """The numbers that paper 003 prints, each recomputed from the paper's own formula and from what the algorithm moves."""
 
+import csv
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
-from jouleloop.theory.layers import ConvLayer
+from jouleloop.files import read_text
 from jouleloop.theory.manticore.formulas import compute_to_communication, flop_per_byte, printed_ccr, traffic
 from jouleloop.theory.manticore.layer import (
     MANTICORE,
@@ -59,93 +61,34 @@ class PrintedNumber:
         return abs(self.by_formula - Fraction(self.printed)) <= Fraction(1, 2 * 10**decimals)
 
 
-_FORGOTTEN = "the printed value follows only if eq. (10) loses its factor D_I; one partly filled quadrant loads I once"
-
-
-class _Rows:
-    """The numbers read so far."""
-
-    def __init__(self) -> None:
-        self.rows: list[PrintedNumber] = []
-
-    def add(self, name: str, place: str, unit: str, printed: str, formula: Fraction | int,
-            actual: Fraction | int | None = None, note: str = "") -> None:  # fmt: skip
-        """Add a number; what the formula gives is the actual one where no other is given."""
-        value = Fraction(formula)
-        found = value if actual is None else Fraction(actual)
-        self.rows.append(PrintedNumber(name, f"003 {place}", unit, printed, value, found, note))
-
-    def add_ccr(self, layer: ConvLayer, algorithm: int, stack: int, place: str, printed: tuple[str | None, str],
-                word_bytes: int, note: str = "") -> None:  # fmt: skip
-        """Add a ratio of computing to communication, in MAC per word where it is printed so, and per byte."""
-        formula = printed_ccr(layer, algorithm, stack)
-        actual = compute_to_communication(layer, algorithm, stack)
-        label = f"Algorithm {algorithm}: CCR, Δ_O = {stack}"
-        per_word, per_byte = printed
-        if per_word is not None:
-            self.add(label, place, "MAC/word", per_word, formula, actual, note)
-        flop = "spflop/B" if word_bytes == 4 else "dpflop/B"
-        by_formula, counted = flop_per_byte(formula, word_bytes), flop_per_byte(actual, word_bytes)
-        self.add(label, place, flop, per_byte, by_formula, counted, note)
-
-    def add_limit(
-        self, layer: ConvLayer, algorithm: int, word_bytes: int, place: str, printed: str, free_kib: str | None
-    ) -> int:
-        """Add a stack limit, with the memory left where it is printed, and return the limit."""
-        found = stack_limit(layer, algorithm, word_bytes)
-        precision = "single" if word_bytes == 4 else "double"
-        if free_kib is not None:
-            free = Fraction(found.free_bytes, KIB)
-            self.add(f"Algorithm {algorithm}: memory left, {precision}", place, "KiB", free_kib, free)
-        label = f"Algorithm {algorithm}: stack limit, {precision}"
-        self.add(label, place, "slices", printed, found.slices, found.slices_that_fit)
-        return found.slices
-
-
 def printed_numbers() -> tuple[PrintedNumber, ...]:
-    """Return every checkable number in the text of paper 003, in its order."""
-    rows = _Rows()
-    _add_convolution(rows, TYPICAL_CONV)
-    _add_fully_connected(rows, typical_fc(4096))
-    return tuple(rows.rows)
+    """Return every checkable number in the text of paper 003, in its order, as ``printed_numbers.csv`` lists them."""
+    rows = csv.DictReader(read_text(Path(__file__).with_name("printed_numbers.csv")).splitlines())
+    found = []
+    for row in rows:
+        numbers = (int(row[column]) for column in ("algorithm", "stack", "word_bytes"))
+        formula, actual = map(Fraction, _values(row["quantity"], *numbers))
+        texts = row["name"], row["source"], row["unit"], row["printed"]
+        found.append(PrintedNumber(*texts, formula, actual, row["note"]))
+    return tuple(found)
 
 
-def _add_convolution(rows: _Rows, conv: ConvLayer) -> None:
-    need = minimum_local_words(conv, 1, 1)
-    rows.add("Algorithm 1: local memory", "section 2.1.2", "words", "2057", need)
-    for precision, word_bytes, printed in (("single", 4, "8.1"), ("double", 8, "16.1")):
-        name, value = f"Algorithm 1: local memory, {precision}", Fraction(word_bytes * need, KIB)
-        rows.add(name, "section 2.1.2", "KiB", printed, value, note="an upper bound in the text ('less than')")
-    rows.add("data in flight", "section 2.1.2", "KiB", "16", Fraction(MANTICORE.dma_buffer_bytes, KIB))
-    rows.add("Algorithm 1: buffers", "section 2.1.2", "KiB", "48", Fraction(3 * MANTICORE.dma_buffer_bytes, KIB))
-    rows.add_ccr(conv, 1, 1, "section 2.1.4", ("8.9", "4.4"), 4)
-    rows.add_ccr(conv, 1, 1, "section 2.1.4", (None, "2.2"), 8)
-    for algorithm, place, limits, frees, ratios, note in (
-        (2, "section 2.2", ("24", "12"), ("96", None), (("141.8", "70.9"), ("87.8", "21.9")), ""),
-        (3, "section 2.3", ("23", "11"), ("92", "88"), (("541.4", "270.7"), ("540.6", "135.2")), _FORGOTTEN),
-    ):
-        for word_bytes, limit, free, ratio in zip((4, 8), limits, frees, ratios, strict=True):
-            stack = rows.add_limit(conv, algorithm, word_bytes, f"{place}.2", limit, free)
-            rows.add_ccr(conv, algorithm, stack, f"{place}.4", ratio, word_bytes, note)
-
-
-def _add_fully_connected(rows: _Rows, whole: ConvLayer) -> None:
-    need = minimum_local_words(whole, 4, 4096)
-    rows.add("Algorithm 4: local memory", "section 3.1.2", "words", "132689", need)
-    single, note = Fraction(4 * need, KIB), "518.3 KiB, printed rounded up"
-    rows.add("Algorithm 4: local memory, single", "section 3.1.2", "KiB", "519", single, note=note)
-    rows.add("Algorithm 4: local memory, double", "section 3.1.2", "KiB", "1037", Fraction(8 * need, KIB))
-    for algorithm, place, ratios in (
-        (4, "section 3.1", (("30.7", "15.4"), ("29.5", "7.4"))),
-        (5, "section 3.2", (("30.6", "15.3"), ("29.5", "7.4"))),
-    ):
-        for word_bytes, limit, free, ratio in zip((4, 8), ("768", "384"), ("96", None), ratios, strict=True):
-            stack = rows.add_limit(whole, algorithm, word_bytes, f"{place}.2", limit, free if algorithm == 4 else None)
-            layer = whole if algorithm == 5 else typical_fc(stack)
-            rows.add_ccr(layer, algorithm, stack, f"{place}.4", ratio, word_bytes)
-    rows.add("Algorithm 4: volumes exchanged", "section 3.1.3", "volumes", "127", _volumes_exchanged(whole))
-
-
-def _volumes_exchanged(layer: ConvLayer) -> Fraction:
-    moved = traffic(layer, 4, layer.out_channels)
-    return Fraction(moved.words_exchanged, layer.out_channels * layer.batch)
+def _values(quantity: str, algorithm: int, stack: int, word_bytes: int) -> tuple[Fraction | int, Fraction | int]:
+    """Return a quantity of a typical layer by the paper's formula and by the definitions, in the unit of its row."""
+    layer = TYPICAL_CONV if algorithm <= 3 else typical_fc(stack if algorithm == 4 else 4096)
+    need, limit = minimum_local_words(layer, algorithm, stack), stack_limit(layer, algorithm, word_bytes)
+    formula, actual = printed_ccr(layer, algorithm, stack), compute_to_communication(layer, algorithm, stack)
+    moved = traffic(layer, algorithm, stack)
+    values: dict[str, Fraction | int | tuple[Fraction | int, Fraction | int]] = {
+        "memory words": need,
+        "memory": Fraction(word_bytes * need, KIB),
+        "in flight": Fraction(MANTICORE.dma_buffer_bytes, KIB),
+        "buffers": Fraction(3 * MANTICORE.dma_buffer_bytes, KIB),
+        "memory left": Fraction(limit.free_bytes, KIB),
+        "stack limit": (limit.slices, limit.slices_that_fit),
+        "CCR": (formula, actual),
+        "CCR per byte": (flop_per_byte(formula, word_bytes), flop_per_byte(actual, word_bytes)),
+        "volumes exchanged": Fraction(moved.words_exchanged, layer.out_channels * layer.batch),
+    }
+    found = values[quantity]
+    return found if isinstance(found, tuple) else (found, found)

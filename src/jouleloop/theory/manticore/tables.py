@@ -61,8 +61,8 @@ def executed_table() -> pd.DataFrame:
     """Execute every case of `EXECUTED_GRID` and return counted beside computed values, one row a quantity."""
     rows = []
     for layer, algorithm, stack in EXECUTED_GRID:
-        checked = run_checked(layer, algorithm, stack)
-        counts, expected = checked.run.counts, traffic(layer, algorithm, stack)
+        run = run_checked(layer, algorithm, stack)
+        counts, expected = run.counts, traffic(layer, algorithm, stack)
         peak = prefetching_local_words(layer, algorithm, stack)
         for quantity, unit, counted, computed in (
             ("inputs loaded", "words", counts.input_words_loaded, expected.input_words_loaded),
@@ -82,19 +82,19 @@ def executed_table() -> pd.DataFrame:
                     "executed": counted,
                     "closed_form": computed,
                     "equal": counted == computed,
-                    "result_is_right": checked.result_is_right,
+                    "result_is_right": run.result_is_right,
                 }
             )
     return pd.DataFrame(rows)
 
 
-_COLOURS = {"load": "#b2182b", "receive": "#2166ac", "compute": "#d9d9d9", "store": "#1b7837", "reduce": "#762a83"}
-_MEANING = {
-    "load": "input slice from main memory",
-    "receive": "input slice from a neighbour",
-    "compute": "compute",
-    "store": "store",
-    "reduce": "add a neighbour's volume",
+# Colour and meaning of each action.
+_ACTIONS = {
+    "load": ("#b2182b", "input slice from main memory"),
+    "receive": ("#2166ac", "input slice from a neighbour"),
+    "compute": ("#d9d9d9", "compute"),
+    "store": ("#1b7837", "store"),
+    "reduce": ("#762a83", "add a neighbour's volume"),
 }
 MAX_DRAWN_EVENTS = 20_000
 
@@ -113,7 +113,7 @@ def draw_schedule(events: Sequence[Event], title: str) -> Figure:
     last = max((round_ for _, round_ in cells), default=1)
     figure = Figure(figsize=(min(16, 2 + last * 0.25), min(20, 1.5 + len(clusters) * 0.25)), layout="constrained")
     axes = figure.add_subplot()
-    for action, colour in _COLOURS.items():
+    for action, (colour, _) in _ACTIONS.items():
         chosen = [(cluster, round_) for (cluster, round_), event in cells.items() if event.action == action]
         if chosen:
             axes.barh([clusters[c] for c, _ in chosen], 1, left=[r - 0.5 for _, r in chosen], height=0.9, color=colour)
@@ -129,7 +129,7 @@ def draw_schedule(events: Sequence[Event], title: str) -> Figure:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set(xlim=(0.5, last + 0.5), ylim=(len(clusters) - 0.4, -0.6))
     used = {event.action for event in cells.values()}
-    handles = [Patch(color=_COLOURS[action], label=_MEANING[action]) for action in _COLOURS if action in used]
+    handles = [Patch(color=colour, label=text) for action, (colour, text) in _ACTIONS.items() if action in used]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=7)
     return figure
 
@@ -168,7 +168,7 @@ def _stack_limits(axes: Axes, layer: ConvLayer, algorithm: int, colour: str) -> 
 
 def draw_ring() -> Figure:
     """Draw an executed schedule of Algorithm 3: the ring of one L2 quadrant."""
-    run = run_checked(conv_layer(8, 36, 20, 3, 1, 1), 3, 1, options=Options(record=True)).run
+    run = run_checked(conv_layer(8, 36, 20, 3, 1, 1), 3, 1, options=Options(record=True))
     return draw_schedule(
         run.events, "Algorithm 3: 16 clusters of one L2 quadrant pass on 36 input slices, 4 begin anew"
     )
@@ -177,5 +177,5 @@ def draw_ring() -> Figure:
 def draw_tree() -> Figure:
     """Draw an executed schedule of Algorithm 5: stacks reduced along the tree of networks."""
     options = Options(Machine(2, 2, 2, 1), record=True)
-    run = run_checked(fc_layer(3, 8, 12, 4), 5, 6, options=options).run
+    run = run_checked(fc_layer(3, 8, 12, 4), 5, 6, options=options)
     return draw_schedule(run.events, "Algorithm 5 on 8 clusters: two stacks, each reduced along the tree")

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -65,16 +66,16 @@ def test_executed_counts_equal_the_closed_form(layer, kept):
         run = execute_blocking(layer, MIXED, blocking, expected.block_words, kept=kept)
         np.testing.assert_array_equal(run.output, truth)
         assert run.updates == layer.macs
-        assert run.peak_words == expected.block_words
+        assert run.memory.peak_words == expected.block_words
         # Where a group of loops is a single tile, further arrays happen to stay: the form for `kept` counts an
         # array at least as often as it moves, and exactly in the best order.
-        assert run.words_moved <= expected.words
+        assert run.memory.words_moved <= expected.words
         best = best_order(layer, MIXED, blocking)
         again = execute_blocking(layer, MIXED, blocking, best.block_words, kept=best.kept)
-        assert again.loaded == best.loaded
-        assert again.stored == best.stored
-        assert again.words_moved == best.words
-        assert run.words_moved >= best.words
+        assert again.memory.loaded == Counter(best.loaded)
+        assert again.memory.stored == Counter(best.stored)
+        assert again.memory.words_moved == best.words
+        assert run.memory.words_moved >= best.words
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -99,7 +100,7 @@ def test_search_equals_brute_force_over_every_blocking(layer, precisions):
         assert found.words == min(feasible)
         assert found.block_words <= memory
         run = execute_blocking(layer, precisions, found.blocking, memory, kept=found.kept)
-        assert run.words_moved == found.words
+        assert run.memory.words_moved == found.words
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -127,8 +128,8 @@ def test_small_memory_layers_where_the_memory_terms_lead_stay_above_the_bound():
         run = execute_blocking(layer, Precisions(), best.blocking, memory, kept=best.kept)
         bound = next(b for b in found if b.name == "single_processor_lower_bound")
         seen.add(bound.note)
-        assert run.peak_words <= memory
-        assert float(run.words_moved) >= float(bound.value)
+        assert run.memory.peak_words <= memory
+        assert float(run.memory.words_moved) >= float(bound.value)
     assert seen == {f"active term: {name}" for name in ("compulsory_traffic", "large_filter_term", "small_filter_term")}
 
 
@@ -137,16 +138,16 @@ def test_whole_layer_in_memory_beats_the_printed_first_term():
     layer = ConvLayer(2, 3, 2, 4, 4, 3, 3)
     block = largest_blocking(layer)
     run = execute_blocking(layer, Precisions(), block, sum(block_elements(layer, block).values()))
-    found = single_processor_bounds(layer, Precisions(), run.peak_words)
-    assert float(run.words_moved) == bound_value(found, "compulsory_traffic")
-    assert float(run.words_moved) < bound_value(found, "theorem_2_1_as_printed")
+    found = single_processor_bounds(layer, Precisions(), run.memory.peak_words)
+    assert float(run.memory.words_moved) == bound_value(found, "compulsory_traffic")
+    assert float(run.memory.words_moved) < bound_value(found, "theorem_2_1_as_printed")
 
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_naive_execution_equals_its_closed_form(layer):
     run = execute_naive(layer, MIXED, MIXED.total)
     np.testing.assert_array_equal(run.output, direct_convolution(layer, *sample_operands(layer)))
-    assert run.words_moved == naive_volume(layer, MIXED).words
+    assert run.memory.words_moved == naive_volume(layer, MIXED).words
 
 
 @pytest.mark.parametrize(("taps", "stride"), list(itertools.product(range(1, 8), range(1, 5))))

@@ -49,10 +49,9 @@ def run_product(left, right, precisions, memory):
         best.blocking,
         memory,
         kept=best.kept,
-        inputs=left[:, :, None, None],
-        filters=right[:, :, None, None],
+        operands=(left[:, :, None, None], right[:, :, None, None]),
     )
-    return run.words_moved, run.output[:, :, 0, 0]
+    return run.memory.words_moved, run.output[:, :, 0, 0]
 
 
 @pytest.mark.parametrize("memory", [8, 20, 60, 500])

@@ -6,7 +6,7 @@ from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.fully_connected import formulas as fc
 from jouleloop.theory.fully_connected.bounds import all_bounds
 from jouleloop.theory.fully_connected.formulas import FcLayer, best_partitioned, partitioned_accesses, solve_partitioned
-from jouleloop.theory.fully_connected.hardware import buffer_words, measured_against_bounds
+from jouleloop.theory.fully_connected.hardware import buffer_words, word_bounds
 from jouleloop.theory.fully_connected.upper import best_upper, compare_roles
 from jouleloop.theory.layers import MAC_ENERGY_PJ, DramWords
 from witnesses.fc_dijkstra import least_accesses
@@ -138,14 +138,12 @@ def test_a_measured_dataflow_lies_on_its_bound():
     layer = FcLayer(64, 32, 9)
     flow = best_upper(layer)
     words = DramWords(64 * 32, flow.input_reads, flow.output_reads, flow.output_reads)
-    point = measured_against_bounds(64, 32, 9, words, dram_energy_pj=2.0)
-    assert point.ratio_to_upper == 1
-    assert point.upper_words == words.total
-    assert point.general_lower_assumptions_hold
-    assert point.lower_words == 64 * 32 + 32 * 63 // 8 + 48 + 1
-    assert point.lower_energy_pj == 2 * float(point.lower_words)
-    without = measured_against_bounds(64, 32, 9, DramWords(64 * 32, flow.input_reads, 0, 32), dram_energy_pj=2.0)
-    assert without.measured_words == words.total - 32
-    assert without.measured_words_with_biases == words.total
+    found = word_bounds(layer)
+    assert found.upper_words == words.total == words.total_with_biases
+    assert found.general_lower_assumptions_hold
+    assert found.lower_words == 64 * 32 + 32 * 63 // 8 + 48 + 1
+    without = DramWords(64 * 32, flow.input_reads, 0, 32)
+    assert without.total == words.total - 32
+    assert without.total_with_biases == words.total
     with pytest.raises(InputError):
         DramWords(1, -1, 0, 0)

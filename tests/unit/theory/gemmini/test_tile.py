@@ -17,7 +17,6 @@ from jouleloop.theory.gemmini.tile import (
     checked,
     downsampled,
     estimated_rows,
-    layer_from_text,
     loop_sizes,
     resnet50,
     tile_rows,
@@ -189,10 +188,6 @@ def test_mistakes() -> None:
         GemminiConfig(16, 16, 65536)
     with pytest.raises(InputError, match="at least 1"):
         gemmini_layer("x", 0, 1, 1, 1, 1, 1, 1)
-    with pytest.raises(AssumptionError, match="unknown dimension"):
-        layer_from_text("N=1,Z=2")
-    with pytest.raises(AssumptionError, match="whole number"):
-        layer_from_text("N=1,C=2.5")
     with pytest.raises(InputError, match="too large"):
         optimal_tile(resnet50()[0], GemminiConfig(16, 1 << 20, 1 << 24))
 
@@ -220,6 +215,8 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     [
         (["conv9"], "unknown layer"),
         (["--conv", "N=0"], "at least 1"),
+        (["--conv", "N=1,Z=2"], "unknown dimension"),
+        (["--conv", "N=1,C=2.5"], "whole number"),
         (["conv1", "--whole-image"], "no tile fits"),
         (["--batch", "0"], "at least 1"),
         (["--scratchpad", "0"], "at least 1"),

@@ -23,9 +23,9 @@ def communication(expression: str, cache: int, **bounds: int) -> float:
 
 def test_matrix_multiplication_has_s_one_half_each() -> None:
     solution = hbl(from_einsum("ik,kj->ij"))
-    assert solution.exponent == Fraction(3, 2)
-    assert solution.array_weights == (HALF, HALF, HALF)
-    assert solution.tile_exponents == (HALF, HALF, HALF)
+    assert solution.value == Fraction(3, 2)
+    assert solution.primal == (HALF, HALF, HALF)
+    assert solution.dual == (HALF, HALF, HALF)
 
 
 @pytest.mark.parametrize(

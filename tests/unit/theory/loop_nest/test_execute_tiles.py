@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -101,12 +102,16 @@ def test_counts_of_matrix_multiplication_by_hand() -> None:
     nest = from_einsum("ik,kj->ij", {"i": 8, "k": 8, "j": 8})
     done = run(nest, (4, 2, 8), order=(0, 2, 1))
     assert done.tiles == 2 * 4 * 1
-    assert done.loads_words == (8 * 8, 2 * 8 * 8, 0), "in1 once, in2 once for each of two rows of tiles, out created"
-    assert done.stores_words == (0, 0, 64)
-    assert done.peak_words == 4 * 2 + 2 * 8 + 4 * 8
+    assert done.cache.loaded == Counter(in1=8 * 8, in2=2 * 8 * 8), (
+        "in1 once, in2 once for each of two rows of tiles, out created"
+    )
+    assert done.cache.stored == Counter(out=64)
+    assert done.cache.peak_words == 4 * 2 + 2 * 8 + 4 * 8
     without = run(nest, (4, 2, 8), order=(0, 2, 1), reuse=False)
-    assert without.loads_words == (64, 128, 3 * 2 * 32), "partial sums return three times for each of two blocks"
-    assert without.stores_words == (0, 0, 8 * 32)
+    assert without.cache.loaded == Counter(in1=64, in2=128, out=3 * 2 * 32), (
+        "partial sums return three times for each of two blocks"
+    )
+    assert without.cache.stored == Counter(out=8 * 32)
 
 
 @pytest.mark.parametrize("cache", [12, 30, 70])
@@ -124,12 +129,12 @@ def test_no_schedule_moves_less_than_the_bounds(expression: str, sizes: tuple[in
     for sides in chooser.sample(candidates, min(30, len(candidates))):
         for order in chooser.sample(orders, min(3, len(orders))):
             done = run(nest, sides, order=order)
-            assert done.peak_words <= cache
-            least = min(least, done.transfers_words)
+            assert done.cache.peak_words <= cache
+            least = min(least, done.cache.total_words)
         # The paper's model: every tile carries all its words. Then its Ω holds with constant 1 (docs).
         carried = run(nest, sides, reuse=False)
         touched = sum(math.prod(words) for words in _pieces_touched(nest, sides))
-        assert carried.transfers_words >= touched
+        assert carried.cache.total_words >= touched
         if theorem.assumptions_hold:
             assert touched >= theorem.value * (1 - 1e-12)
     assert least >= proven * (1 - 1e-12)
@@ -154,14 +159,14 @@ def test_counted_words_are_the_executed_ones(expression: str, sizes: tuple[int, 
     orders = list(itertools.permutations(range(len(sizes))))
     for sides in chooser.sample(list(all_tiles(nest)), 25):
         order = chooser.choice(orders)
-        assert schedule_words(nest, sides, order) == run(nest, sides, order=order).transfers_words
+        assert schedule_words(nest, sides, order) == run(nest, sides, order=order).cache.total_words
 
 
 def test_best_schedule_beats_every_tile_and_order() -> None:
     nest = from_einsum("ik,kj->ij", {"i": 6, "k": 5, "j": 4})
     best = best_schedule(nest, 14)
     words = [
-        run(nest, sides, order=order).transfers_words
+        run(nest, sides, order=order).cache.total_words
         for sides in all_tiles(nest)
         if fits(nest, sides, 14, Fit.SUM)
         for order in itertools.permutations(range(3))

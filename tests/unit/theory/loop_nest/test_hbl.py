@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from jouleloop.errors import AssumptionError, InputError
-from jouleloop.theory.loop_nest.commands import parse_values
+from jouleloop.theory.commands import parse_values
 from jouleloop.theory.loop_nest.hbl import LATTICE_LIMIT, HblResult, hbl_exponents
 from jouleloop.theory.loop_nest.hbl_lattice import (
     RankProof,

@@ -50,7 +50,7 @@ def test_padding_products_are_those_that_reach_outside():
     layer = conv_layer(3, 1, 1, 3, 1, 1)
     # Of 9 windows of 9 taps a corner keeps 4, an edge 6, the centre all 9 inside the 3 x 3 slice.
     assert padding_macs(layer) == 81 - (4 * 4 + 4 * 6 + 9)
-    assert run_checked(layer, 1, 1).run.counts.padding_macs == 32
+    assert run_checked(layer, 1, 1).counts.padding_macs == 32
 
 
 def test_floating_point_volumes_are_computed_too():
@@ -69,12 +69,12 @@ def test_too_large_a_layer_is_refused():
 
 def test_drawings_show_where_slices_come_from(tmp_path):
     checked = run_checked(conv_layer(4, 6, 4, 1), 3, 1, options=Options(record=True))
-    lines = draw_text(checked.run.events).splitlines()
+    lines = draw_text(checked.events).splitlines()
     assert lines[1].split()[:2] == ["0", "M0"]
     assert "N1" in lines[1].split()
     first, second = tmp_path / "a.svg", tmp_path / "b.svg"
     for path in (first, second):
-        write_figure(draw_schedule(checked.run.events, "title"), path)
+        write_figure(draw_schedule(checked.events, "title"), path)
     assert first.read_bytes() == second.read_bytes()
     assert b"<svg" in first.read_bytes()
 

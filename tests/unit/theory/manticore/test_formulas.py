@@ -10,8 +10,7 @@ from jouleloop.theory.manticore.formulas import (
     compute_to_communication,
     manticore_bounds,
     printed_ccr,
-    printed_exchange,
-    printed_loads,
+    printed_traffic,
     simplified_ccr,
     traffic,
 )
@@ -106,10 +105,10 @@ def test_space_formulas_of_the_text():
 def test_printed_fractions_of_a_quadrant_are_right_only_for_full_quadrants():
     layer = conv_layer(4, 5, 64, 3, 1, 1)
     full, partial = traffic(layer, 3, 2), traffic(layer, 3, 3)  # 32 and 22 stacks
-    assert printed_loads(layer, 3, 2) == full.words_loaded
-    assert printed_exchange(layer, 3, 2) == full.words_exchanged
-    assert printed_loads(layer, 3, 3) < partial.words_loaded
-    assert printed_exchange(layer, 3, 3) > partial.words_exchanged
+    assert printed_traffic(layer, 3, 2).words_loaded == full.words_loaded
+    assert printed_traffic(layer, 3, 2).words_exchanged == full.words_exchanged
+    assert printed_traffic(layer, 3, 3).words_loaded < partial.words_loaded
+    assert printed_traffic(layer, 3, 3).words_exchanged > partial.words_exchanged
 
 
 def test_printed_macs_overcount_a_strided_convolution_by_the_stride_squared():
