@@ -89,6 +89,8 @@ class Design:
             [{self.dims.index(d): c for d, c in rank.items()} for rank in space.ranks] for space in problem.data_spaces
         ]
         self.moved = [{d for rank in ranks for d in rank} for ranks in self.ranks]
+        #: By data space and dimension, whether it leaves the data space in place.
+        self.still = [[d not in moved for d in range(len(self.dims))] for moved in self.moved]
         #: By data space and dimension: the rank that it shares with another open dimension, None where it shares none.
         self.shared = [[self._shared(ranks, d) for d in range(len(self.dims))] for ranks in self.ranks]
         rules = RULES[data["semantics"]]
@@ -310,3 +312,9 @@ def divisors(number: int) -> tuple[int, ...]:
     """Return all divisors, from the least to the greatest."""
     low = [n for n in range(1, math.isqrt(number) + 1) if number % n == 0]
     return (*low, *(number // n for n in reversed(low) if n * n != number))
+
+
+@cache
+def primes(number: int) -> tuple[int, ...]:
+    """Return all prime divisors, from the least to the greatest."""
+    return tuple(n for n in divisors(number)[1:] if len(divisors(n)) == 2)

@@ -4,12 +4,12 @@ import math
 import operator
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from jouleloop.proof.boxes import values
 from jouleloop.proof.charges import Charges, Energy
-from jouleloop.proof.design import Factors, divisors
+from jouleloop.proof.design import Factors, divisors, primes
 from jouleloop.proof.unrolled import DOUBLES, kept, meet, within
 
 #: A temporal loop: dimension, bound, indices that one iteration moves.
@@ -101,14 +101,14 @@ class Bounds(Charges):
 
     def _crossing(self, level: int, v: int, words: Steps, boxes: int, times: int = 1, *, rounded: bool) -> Energy:
         """The same of words to so many boxes; ``rounded``: whether what is filled is a sum of unequal doubles."""
-        sent, filled = words.plain * boxes, Fraction(words.plain, times)
-        if words.moved or words.standing:
+        sent, filled = words.plain * boxes, words.plain // times
+        if rounded:
             sent += words.moved * self.ends(level, v)
             apart, share = Fraction(1, self.instances[level]), self.share(level, v)
-            filled += (words.moved * (share + (1 - share) * apart) + words.standing * apart) / times
-        filled *= 1 - DOUBLES if rounded else 1
+            each = words.plain + words.moved * (share + (1 - share) * apart) + words.standing * apart
+            filled = math.floor(each / times * (1 - DOUBLES))
         asked = sent * self.widest(level + 1, self.parent(level - 1, v) or 0, v) // times
-        return self.price(level - 1, v, asked, math.floor(filled), sent, times)
+        return self.price(level - 1, v, asked, filled, sent, times)
 
     def certain(self, level: int, tile: Factors, loops: Sequence[Loop]) -> Energy:
         """Energy of the boundary below ``level``, all loops outside it being chosen, at least."""
@@ -148,15 +148,37 @@ class Bounds(Charges):
             start[d] *= bound
         return tuple(start)
 
+    @cached_property
+    def counting(self) -> list[list[bool]]:
+        """By level and dimension, whether a run of it counts further in: it leaves what crosses there, or slides."""
+        spaces = [{v for level in range(1, k + 1) for v in self.crossed[level]} for k in range(len(self.keep))]
+        still, dims = self.design.idle, range(len(self.rest))
+        return [[any(still(v, d) or self.design.shared[v][d] is not None for v in own) for d in dims] for own in spaces]
+
     @kept
+    def remembered(self, k: int, j: int | None, start: Factors) -> tuple[int | None, Factors]:
+        """What counts from a level inward of the innermost loop outside and the start of its run (*what counts*)."""
+        own = self.counting[k]
+        if j is not None and not any(counts for d, counts in enumerate(own) if d == j or self.alike[j][d]):
+            return own.index(False), (0,) * len(start)
+        return j, tuple(map(operator.mul, start, own))
+
     def inward(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
         """Least energy from the loops of a level inward; ``j`` is the innermost loop outside, ``start`` of its run."""
+        return self._inward(k, tile, *self.remembered(k, j, start))
+
+    @kept
+    def _inward(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
         if k == 0:
             return 0 if self.design.temporal[0].takes(tile) else math.inf
         # What is outside matters where no loop stands here, or all are of its kind.
-        alike = [False] * len(tile) if j is None else self.alike[j]
-        going_on = (self.floor(k, tile, cut, j, start) for cut in self.design.cuts(k, tile, alike))
-        return min(self._fresh(k, tile), min(going_on, default=math.inf))
+        if j is None or self.movers[k] is None:
+            alike = [False] * len(tile) if j is None else self.alike[j]
+            going_on = min((self.floor(k, tile, cut, j, start) for cut in self.design.cuts(k, tile, alike)), default=math.inf)
+        else:
+            own = [d for d in self.movers[k] if self.alike[j][d]]
+            going_on = min([self.below(k, tile, j, start), *(self._any_cut(k, part, d, start, tuple(e for e in self.movers[k][d] if self.alike[d][e])) for d in own for part in parts(tile, (d,)))])
+        return min(self._fresh(k, tile), going_on)
 
     @kept
     def _fresh(self, k: int, tile: Factors) -> Energy:
@@ -165,26 +187,28 @@ class Bounds(Charges):
         if movers is None:
             fresh = (self.floor(k, tile, cut, None, tile) for cut in self.design.cuts(k, tile) if cut != tile)
         else:
-            ways = ((d, part) for d in movers for part in _parts(tile, (d,)))
-            fresh = (self._any_cut(k, part, d, self._run(d, tile)) for d, part in ways)
+            fresh = (self._any_cut(k, part, d, self.remembered(k, d, self._run(d, tile))[1], own) for d, own in movers.items() for part in parts(tile, (d,)))
         return min(fresh, default=math.inf)
 
     @cached_property
-    def movers(self) -> list[dict[int, list[int]] | None]:
+    def movers(self) -> list[dict[int, tuple[int, ...]] | None]:
         """By level and innermost loop, which others may stand there; None where only some factors of one may."""
-        found: list[dict[int, list[int]] | None] = []
+        found: list[dict[int, tuple[int, ...]] | None] = []
         for slot in self.design.temporal:
             whole = [d for d, size in enumerate(self.rest) if all(slot.admits(d, n) for n in divisors(size))]
             shut = [d for d, size in enumerate(self.rest) if [n for n in divisors(size) if slot.admits(d, n)] == [1]]
             known = set(whole) | set(shut) == set(range(len(self.rest)))
-            found.append({d: [e for e in whole if slot.rank[e] >= slot.rank[d]] for d in whole} if known else None)
+            found.append({d: tuple(e for e in whole if slot.rank[e] >= slot.rank[d]) for d in whole} if known else None)
         return found
 
     @kept
-    def _any_cut(self, k: int, tile: Factors, d: int, start: Factors) -> Energy:
+    def _any_cut(self, k: int, tile: Factors, d: int, start: Factors, others: tuple[int, ...]) -> Energy:
         """Least energy from any cut of a tile inward, by one prime after another; ``d`` is the innermost loop."""
-        further = [self._any_cut(k, part, d, start) for part in _parts(tile, (self.movers[k] or {})[d])]
-        return min([self.below(k, tile, d, start), *further])
+        least = self.below(k, tile, d, start)
+        for part in parts(tile, others):
+            if (further := self._any_cut(k, part, d, start, others)) < least:
+                least = further
+        return least
 
     def floor(self, k: int, tile: Factors, cut: Factors, j: int | None, start: Factors) -> Energy:
         """Least energy from a cut inward, whatever the order of its loops."""
@@ -207,37 +231,52 @@ class Bounds(Charges):
             return rest
         if j is None:
             return rest + self.certain(level, tile, ())
-        return rest + sum(self._boundary(level, v, tile, j, start) for v in self.crossed[level])
+        for v in self.crossed[level]:
+            rest += self._boundary(level, v, tile, j, start)
+        return rest
+
+    def _boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> Energy:
+        """Energy of what crosses a boundary for one data space, given the innermost loop outside and its run."""
+        still = self.design.still[v]
+        if not still[j]:
+            return self._whole(level, v, tile) if self.design.shared[v][j] is None else self._sliding(level, v, tile, j, start[j])
+        # Lemma *trailing run*: its steps read nothing, as if its loops stood inside.
+        at = tuple([there if there and stays else here for here, there, stays in zip(tile, start, still, strict=True)])
+        return self._trailing(level, v, at)
 
     @kept
-    def _boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> Energy:
-        design, shared = self.design, self.design.shared[v]
+    def _whole(self, level: int, v: int, tile: Factors) -> Energy:
+        """The same where every step fetches the whole box."""
+        outside = math.prod(self.rest) // math.prod(tile)
+        return self.cross(level, v, Steps(self.design.words(v, self.extent(level, tile)) * outside), tile)
+
+    @kept
+    def _trailing(self, level: int, v: int, tile: Factors) -> Energy:
+        """The same where loops that stand inside leave the box in place, and no others are known."""
         outside = [rest // size for rest, size in zip(self.rest, tile, strict=True)]
-        if not design.idle(v, j) and shared[j] is not None:
-            return self._sliding(level, v, tile, j, start[j])
-        words = design.words(v, self.extent(level, tile)) * math.prod(outside)
-        if not design.idle(v, j):
-            return self.cross(level, v, Steps(words), tile)
-        # Lemma *trailing run*: its steps read nothing. Outside, only the innermost loop of a window surely moves.
-        trailing = math.prod(start[d] // tile[d] for d in range(len(tile)) if start[d] and design.idle(v, d))
-        sliding = [d for d, rank in enumerate(shared) if rank is not None and outside[d] > 1]
-        if design.resting and sliding:
+        # Only the innermost loop of a window surely moves.
+        sliding = [d for d, rank in enumerate(self.design.shared[v]) if rank is not None and outside[d] > 1]
+        if self.design.resting and sliding:
             # Lemma *windows that rest*: any loop over a shared rank may be the innermost that moves.
-            return min(self._sliding(level, v, tile, d, 0, trailing) for d in sliding)
+            return min(self._sliding(level, v, tile, d, 0, trailing=True) for d in sliding)
         primes = [divisors(self.rest[d])[1] for d in sliding if self._may_cancel(level, v, tile, d, outside)]
         least = min(primes, default=1)
-        return self.cross(level, v, Steps(words // trailing * max(1, least - 1)), tile, least)
+        if least == 1:
+            return self._whole(level, v, tile)
+        words = self.design.words(v, self.extent(level, tile)) * math.prod(outside)
+        return self.cross(level, v, Steps(words * (least - 1)), tile, least)
 
-    def _sliding(self, level: int, v: int, tile: Factors, j: int, start: int, trailing: int = 0) -> Energy:
+    @kept
+    def _sliding(self, level: int, v: int, tile: Factors, j: int, start: int, *, trailing: bool = False) -> Energy:
         """What steps fetch at least, links served, however far the innermost loop stands outside.
 
-        Lemma *strides beyond an unrolling*. ``trailing``: iterations of the loops further in, which move nothing; then
-        no link serves a step.
+        Lemma *strides beyond an unrolling*. ``trailing``: whether loops inside the tile moved nothing; then no link
+        serves a step.
         """
         strides = {tile[j] * inside[j] for inside in self.inside[level:]}
-        return min(self._slid(level, v, tile, j, start, trailing, one) for one in strides)
+        return min(self._slid(level, v, tile, j, start, one, trailing=trailing) for one in strides)
 
-    def _slid(self, level: int, v: int, tile: Factors, j: int, start: int, trailing: int, stride: int) -> Energy:
+    def _slid(self, level: int, v: int, tile: Factors, j: int, start: int, stride: int, *, trailing: bool) -> Energy:
         """Lemmas *sliding window*, *moves within reach*, *steps unlike the innermost*, one iteration moving so far."""
         design, inside, extent = self.design, self.inside[level], self.extent(level, tile)
         outside = [rest // size for rest, size in zip(self.rest, tile, strict=True)]
@@ -251,7 +290,7 @@ class Bounds(Charges):
         cancel = bool(others) and self._may_cancel(level, v, tile, j, outside)
         far, grid = (0, 0) if trailing else self.distances(level, v, extent)[rank]
         step, linked = coef[j] * stride, within(coef[j] * stride, far, grid)
-        total = math.prod(outside) // max(1, trailing)
+        total = math.prod(outside)
         if step < length:
             alike = len(others) > 1
             if len(others) == 1:
@@ -294,10 +333,10 @@ class Bounds(Charges):
         return all(math.lcm(*steps) // step < limit for step, limit in zip(steps, limits, strict=True))
 
 
-def _parts(tile: Factors, dims: Sequence[int]) -> list[Factors]:
+@cache
+def parts(tile: Factors, dims: tuple[int, ...]) -> list[Factors]:
     """Return a tile less one prime of one of some dimensions, in every way."""
-    primes = ((d, p) for d in dims for p in divisors(tile[d])[1:] if len(divisors(p)) == 2)
-    return [(*tile[:d], tile[d] // p, *tile[d + 1 :]) for d, p in primes]
+    return [(*tile[:d], tile[d] // p, *tile[d + 1 :]) for d in dims for p in primes(tile[d])]
 
 
 def _new_words(full: int, sides: list[int], move: list[int]) -> int:
