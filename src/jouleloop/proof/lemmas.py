@@ -27,6 +27,8 @@ class Steps(NamedTuple):
 class Bounds(Charges):
     """Lower bounds under one choice of what is kept and one unrolling; energies count `Design.unit_pj`."""
 
+    enough: Energy = math.inf
+
     @cached_property
     def alike(self) -> list[list[bool]]:
         """By dimension, which ones are of its kind, as they leave one data space in place; none where it moves all."""
@@ -114,17 +116,24 @@ class Bounds(Charges):
         """Energy of the boundary below ``level``, all loops outside it being chosen, at least."""
         return sum(self.cross(level, v, self.count(level, v, tile, loops), tile) for v in self.crossed[level])
 
-    def once(self) -> Energy:
-        """Energy of all boundaries, at least: every word that an instance needs comes in once (*every word once*)."""
-        total: Energy = 0
+    @cached_property
+    def once_at(self) -> list[Energy]:
+        """Energy of the boundary below each level, at least: every word comes in once (*every word once*)."""
+        found: list[Energy] = [0]
         for level in range(1, len(self.keep)):
+            total: Energy = 0
             seen = [n * inside for n, inside in zip(self.rest, self.inside[level - 1], strict=True)]
             for v in self.crossed[level]:
                 words = math.prod(values(rank, seen, self.design.bounds) for rank in self.design.ranks[v])
                 linked, boxes = self.near(level, v), math.prod(self.offsets(level, v))
                 steps = Steps(0, words) if linked else Steps(words)
                 total += self._crossing(level, v, steps, boxes, rounded=linked or self.coincide(level, v))
-        return total
+            found.append(total)
+        return found
+
+    def once(self) -> Energy:
+        """Energy of all boundaries, at least."""
+        return sum(self.once_at)
 
     # What lies further in, over all choices that are left.
 
@@ -226,14 +235,21 @@ class Bounds(Charges):
         """Least energy from the boundary below a level inward, given the tile inside and the innermost loop outside."""
         if not self.fits(level - 1, tile):
             return math.inf
-        rest = self.inward(level - 1, tile, j, start)
-        if rest == math.inf:
-            return rest
         if j is None:
-            return rest + self.certain(level, tile, ())
-        for v in self.crossed[level]:
-            rest += self._boundary(level, v, tile, j, start)
-        return rest
+            here = self.certain(level, tile, ())
+        else:
+            here = 0
+            for v in self.crossed[level]:
+                here += self._boundary(level, v, tile, j, start)
+        if here >= self.spare[level]:
+            return here + sum(self.once_at[:level])
+        return here + self.inward(level - 1, tile, j, start)
+
+    @cached_property
+    def spare(self) -> list[Energy]:
+        """By level, the energy of its boundary that is enough, with every word once at all others."""
+        left = self.enough - self.units() - self.once()
+        return [math.inf if left == math.inf else math.ceil(left + one) for one in self.once_at]
 
     def _boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> Energy:
         """Energy of what crosses a boundary for one data space, given the innermost loop outside and its run."""

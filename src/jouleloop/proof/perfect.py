@@ -52,6 +52,7 @@ class Part:
             least = units + self.bounds.once()
             if not self.holds(least, part["bound_pj"]):
                 # The tables take long.
+                self.bounds.enough = math.inf if part["bound_pj"] is None else Fraction(part["bound_pj"]) / self.design.unit_pj
                 least = max(least, units + self.bounds.inward(top, whole, None, (0,) * len(whole)))
             self.hold(least, part["bound_pj"], "the part")
         else:
