@@ -24,9 +24,9 @@ from jouleloop.proof.cost import cost_of, nest_of
 from jouleloop.proof.design import Design
 from jouleloop.proof.form import check_form, digest_of
 from jouleloop.proof.imperfect import argument, parts_of
-from jouleloop.proof.lemmas import Bounds
 from jouleloop.proof.rules import OBJECTIVES as WORTH
 from jouleloop.proof.rules import ROUNDING, RULES
+from jouleloop.proof.tables import Bounds
 from jouleloop.proof.verify import Refused, verify
 
 Data = dict[str, Any]

@@ -13,9 +13,9 @@ from typing import Any
 from jouleloop.proof import limits
 from jouleloop.proof.chain import FusedChain, Part, Task, Way, room_of
 from jouleloop.proof.design import Design
-from jouleloop.proof.lemmas import Bounds
 from jouleloop.proof.perfect import Verdict
 from jouleloop.proof.rules import ROUNDING, Refused
+from jouleloop.proof.tables import Bounds
 from jouleloop.proof.verify import Tell, Unproven, Verifier, judged
 
 Data = dict[str, Any]

@@ -1,15 +1,14 @@
-"""The lemmas of `docs/proof.md` in exact integers: what a boundary costs at least, and all that lies further in."""
+"""The lemmas of `docs/proof.md` in exact integers: what a boundary costs at least."""
 
 import math
-import operator
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple
 
 from jouleloop.proof.boxes import values
 from jouleloop.proof.charges import Charges, Energy
-from jouleloop.proof.design import Factors, divisors, primes
+from jouleloop.proof.design import Factors, divisors
 from jouleloop.proof.unrolled import DOUBLES, kept, meet, within
 
 #: A temporal loop: dimension, bound, indices that one iteration moves.
@@ -24,21 +23,8 @@ class Steps(NamedTuple):
     standing: int = 0
 
 
-class Bounds(Charges):
-    """Lower bounds under one choice of what is kept and one unrolling; energies count `Design.unit_pj`."""
-
-    enough: Energy = math.inf
-
-    @cached_property
-    def alike(self) -> list[list[bool]]:
-        """By dimension, which ones are of its kind, as they leave one data space in place; none where it moves all."""
-        dims = range(len(self.rest))
-        still = [[d for d in dims if self.design.idle(v, d)] for v in self.spaces]
-        kind = [d if any(d in own for own in still) else None for d in dims]
-        for own in still:
-            together = {kind[d] for d in own}
-            kind = [own[0] if k in together else k for k in kind]
-        return [[one is not None and other == one for other in kind] for one in kind]
+class Boundaries(Charges):
+    """What boundaries cost at least under one choice of what is kept and one unrolling."""
 
     def units(self) -> Energy:
         """Energy of all operations and of what the compute units ask for, at least."""
@@ -135,127 +121,14 @@ class Bounds(Charges):
         """Energy of all boundaries, at least."""
         return sum(self.once_at)
 
-    # What lies further in, over all choices that are left.
+    # A boundary of which the innermost loop outside and the start of its run are known alone.
 
-    @kept
-    def fits(self, k: int, tile: Factors) -> bool:
-        """Whether a tile fits its level."""
-        return self.design.fits(k, self.keep[k], self.extent(k + 1, tile))
-
-    def _run(self, d: int, tile: Factors) -> Factors:
-        """Where a run of loops starts: the tile for all dimensions of one's kind, else 0."""
-        return tuple(map(operator.mul, tile, self.alike[d]))
-
-    def start_of(self, loops: Sequence[Loop], tile: Factors) -> Factors:
-        """Where the run of loops that ends at a tile started: by dimension of the innermost loop's kind, else 0."""
-        if not loops:
-            return (0,) * len(tile)
-        start = list(self._run(loops[-1][0], tile))
-        for d, bound, _ in reversed(loops):
-            if not start[d]:
-                break
-            start[d] *= bound
-        return tuple(start)
-
-    @cached_property
-    def counting(self) -> list[list[bool]]:
-        """By level and dimension, whether a run of it counts further in: it leaves what crosses there, or slides."""
-        spaces = [{v for level in range(1, k + 1) for v in self.crossed[level]} for k in range(len(self.keep))]
-        still, dims = self.design.idle, range(len(self.rest))
-        return [[any(still(v, d) or self.design.shared[v][d] is not None for v in own) for d in dims] for own in spaces]
-
-    @kept
-    def remembered(self, k: int, j: int | None, start: Factors) -> tuple[int | None, Factors]:
-        """What counts from a level inward of the innermost loop outside and the start of its run (*what counts*)."""
-        own = self.counting[k]
-        if j is not None and not any(counts for d, counts in enumerate(own) if d == j or self.alike[j][d]):
-            return own.index(False), (0,) * len(start)
-        return j, tuple(map(operator.mul, start, own))
-
-    def inward(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
-        """Least energy from the loops of a level inward; ``j`` is the innermost loop outside, ``start`` of its run."""
-        return self._inward(k, tile, *self.remembered(k, j, start))
-
-    @kept
-    def _inward(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
-        if k == 0:
-            return 0 if self.design.temporal[0].takes(tile) else math.inf
-        # What is outside matters where no loop stands here, or all are of its kind.
-        if j is None or self.movers[k] is None:
-            alike = [False] * len(tile) if j is None else self.alike[j]
-            going_on = min((self.floor(k, tile, cut, j, start) for cut in self.design.cuts(k, tile, alike)), default=math.inf)
-        else:
-            own = [d for d in self.movers[k] if self.alike[j][d]]
-            going_on = min([self.below(k, tile, j, start), *(self._any_cut(k, part, d, start, tuple(e for e in self.movers[k][d] if self.alike[d][e])) for d in own for part in parts(tile, (d,)))])
-        return min(self._fresh(k, tile), going_on)
-
-    @kept
-    def _fresh(self, k: int, tile: Factors) -> Energy:
-        """The same where a run starts at the tile: a longer one costs no more."""
-        movers = self.movers[k]
-        if movers is None:
-            fresh = (self.floor(k, tile, cut, None, tile) for cut in self.design.cuts(k, tile) if cut != tile)
-        else:
-            fresh = (self._any_cut(k, part, d, self.remembered(k, d, self._run(d, tile))[1], own) for d, own in movers.items() for part in parts(tile, (d,)))
-        return min(fresh, default=math.inf)
-
-    @cached_property
-    def movers(self) -> list[dict[int, tuple[int, ...]] | None]:
-        """By level and innermost loop, which others may stand there; None where only some factors of one may."""
-        found: list[dict[int, tuple[int, ...]] | None] = []
-        for slot in self.design.temporal:
-            whole = [d for d, size in enumerate(self.rest) if all(slot.admits(d, n) for n in divisors(size))]
-            shut = [d for d, size in enumerate(self.rest) if [n for n in divisors(size) if slot.admits(d, n)] == [1]]
-            known = set(whole) | set(shut) == set(range(len(self.rest)))
-            found.append({d: tuple(e for e in whole if slot.rank[e] >= slot.rank[d]) for d in whole} if known else None)
-        return found
-
-    @kept
-    def _any_cut(self, k: int, tile: Factors, d: int, start: Factors, others: tuple[int, ...]) -> Energy:
-        """Least energy from any cut of a tile inward, by one prime after another; ``d`` is the innermost loop."""
-        least = self.below(k, tile, d, start)
-        for part in parts(tile, others):
-            if (further := self._any_cut(k, part, d, start, others)) < least:
-                least = further
-        return least
-
-    def floor(self, k: int, tile: Factors, cut: Factors, j: int | None, start: Factors) -> Energy:
-        """Least energy from a cut inward, whatever the order of its loops."""
-        moved = [d for d, size in enumerate(tile) if cut[d] != size]
-        if not moved:
-            return self.below(k, cut, j, start)
-        rank = self.design.temporal[k].rank
-        # The run outside goes on where all loops are of its kind.
-        goes_on = j is not None and all(self.alike[j][d] for d in moved)
-        first = min(rank[d] for d in moved)
-        inner = (d for d in moved if rank[d] == first)
-        return min(self.below(k, cut, d, start if goes_on else self._run(d, tile)) for d in inner)
-
-    def below(self, level: int, tile: Factors, j: int | None, start: Factors) -> Energy:
-        """Least energy from the boundary below a level inward, given the tile inside and the innermost loop outside."""
-        if not self.fits(level - 1, tile):
-            return math.inf
-        if j is None:
-            here = self.certain(level, tile, ())
-        else:
-            here = 0
-            for v in self.crossed[level]:
-                here += self._boundary(level, v, tile, j, start)
-        if here >= self.spare[level]:
-            return here + sum(self.once_at[:level])
-        return here + self.inward(level - 1, tile, j, start)
-
-    @cached_property
-    def spare(self) -> list[Energy]:
-        """By level, the energy of its boundary that is enough, with every word once at all others."""
-        left = self.enough - self.units() - self.once()
-        return [math.inf if left == math.inf else math.ceil(left + one) for one in self.once_at]
-
-    def _boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> Energy:
-        """Energy of what crosses a boundary for one data space, given the innermost loop outside and its run."""
+    def boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> Energy:
+        """Energy of what crosses for one data space, at least; ``j`` is the innermost loop outside, ``start`` of its run."""
         still = self.design.still[v]
         if not still[j]:
-            return self._whole(level, v, tile) if self.design.shared[v][j] is None else self._sliding(level, v, tile, j, start[j])
+            alone = self.design.shared[v][j] is None
+            return self._whole(level, v, tile) if alone else self._sliding(level, v, tile, j, start[j])
         # Lemma *trailing run*: its steps read nothing, as if its loops stood inside.
         at = tuple([there if there and stays else here for here, there, stays in zip(tile, start, still, strict=True)])
         return self._trailing(level, v, at)
@@ -347,12 +220,6 @@ class Bounds(Charges):
         steps = [abs(design.ranks[v][shared[j] or 0][d]) * span for d, span in zip(moving, spans, strict=True)]
         limits = [design.bounds[d] // span for d, span in zip(moving, spans, strict=True)]
         return all(math.lcm(*steps) // step < limit for step, limit in zip(steps, limits, strict=True))
-
-
-@cache
-def parts(tile: Factors, dims: tuple[int, ...]) -> list[Factors]:
-    """Return a tile less one prime of one of some dimensions, in every way."""
-    return [(*tile[:d], tile[d] // p, *tile[d + 1 :]) for d in dims for p in primes(tile[d])]
 
 
 def _new_words(full: int, sides: list[int], move: list[int]) -> int:

@@ -9,8 +9,9 @@ from typing import Any
 from jouleloop.proof.charges import Energy
 from jouleloop.proof.cost import cost_of, shown
 from jouleloop.proof.design import Design, Factors, Keep, Nest
-from jouleloop.proof.lemmas import Bounds, Loop
+from jouleloop.proof.lemmas import Loop
 from jouleloop.proof.rules import Objective, Refused, check_bound
+from jouleloop.proof.tables import Bounds
 
 
 @dataclass
@@ -44,17 +45,18 @@ class Part:
 
     def verify(self, part: dict[str, Any]) -> None:
         """Raise `Refused` where a part of a certificate is no argument."""
-        self.bounds = Bounds(self.design, self.keep, self.factors)
+        stated = part["bound_pj"]
+        enough = math.inf if part["lemma"] != "bound" or stated is None else Fraction(stated) / self.design.unit_pj
+        self.bounds = Bounds(self.design, self.keep, self.factors, enough)
         whole, top, units = self.bounds.rest, len(self.keep) - 1, self.bounds.units()
         if not self.bounds.fits(top, whole):
             return
         if part["lemma"] == "bound":
             least = units + self.bounds.once()
-            if not self.holds(least, part["bound_pj"]):
+            if not self.holds(least, stated):
                 # The tables take long.
-                self.bounds.enough = math.inf if part["bound_pj"] is None else Fraction(part["bound_pj"]) / self.design.unit_pj
                 least = max(least, units + self.bounds.inward(top, whole, None, (0,) * len(whole)))
-            self.hold(least, part["bound_pj"], "the part")
+            self.hold(least, stated, "the part")
         else:
             self.node(whole, [], units, part["cuts"])
 

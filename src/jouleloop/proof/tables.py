@@ -1,0 +1,168 @@
+"""The tile tables of `docs/proof.md`: what lies further in costs at least, over all loops that are left."""
+
+import math
+import operator
+from collections.abc import Sequence
+from functools import cache, cached_property
+
+from jouleloop.proof.charges import Energy
+from jouleloop.proof.design import Design, Factors, Keep, divisors, primes
+from jouleloop.proof.lemmas import Boundaries, Loop
+from jouleloop.proof.unrolled import kept
+
+
+class Bounds(Boundaries):
+    """Lower bounds under one choice of what is kept and one unrolling; energies count `Design.unit_pj`.
+
+    Where a bound of the whole is ``enough``, a weaker one may stand for a greater one.
+    """
+
+    def __init__(self, design: Design, keep: Keep, factors: tuple[Factors, ...], enough: Energy = math.inf) -> None:
+        super().__init__(design, keep, factors)
+        self.enough = enough
+
+    @cached_property
+    def alike(self) -> list[list[bool]]:
+        """By dimension, which ones are of its kind, as they leave one data space in place; none where it moves all."""
+        dims = range(len(self.rest))
+        still = [[d for d in dims if self.design.idle(v, d)] for v in self.spaces]
+        kind = [d if any(d in own for own in still) else None for d in dims]
+        for own in still:
+            together = {kind[d] for d in own}
+            kind = [own[0] if k in together else k for k in kind]
+        return [[one is not None and other == one for other in kind] for one in kind]
+
+    @kept
+    def fits(self, k: int, tile: Factors) -> bool:
+        """Whether a tile fits its level."""
+        return self.design.fits(k, self.keep[k], self.extent(k + 1, tile))
+
+    def run(self, d: int, tile: Factors) -> Factors:
+        """Where a run of loops starts: the tile for all dimensions of one's kind, else 0."""
+        return tuple(map(operator.mul, tile, self.alike[d]))
+
+    def start_of(self, loops: Sequence[Loop], tile: Factors) -> Factors:
+        """Where the run of loops that ends at a tile started: by dimension of the innermost loop's kind, else 0."""
+        if not loops:
+            return (0,) * len(tile)
+        start = list(self.run(loops[-1][0], tile))
+        for d, bound, _ in reversed(loops):
+            if not start[d]:
+                break
+            start[d] *= bound
+        return tuple(start)
+
+    @cached_property
+    def counting(self) -> list[list[bool]]:
+        """By level and dimension, whether a run of it counts further in: it leaves what crosses there, or slides."""
+        spaces = [{v for level in range(1, k + 1) for v in self.crossed[level]} for k in range(len(self.keep))]
+        still, dims = self.design.idle, range(len(self.rest))
+        return [[any(still(v, d) or self.design.shared[v][d] is not None for v in own) for d in dims] for own in spaces]
+
+    @kept
+    def remembered(self, k: int, j: int | None, start: Factors) -> tuple[int | None, Factors]:
+        """What counts from a level inward of the innermost loop outside and the start of its run (*what counts*)."""
+        own = self.counting[k]
+        if j is not None and not any(counts for d, counts in enumerate(own) if d == j or self.alike[j][d]):
+            return own.index(False), (0,) * len(start)
+        return j, tuple(map(operator.mul, start, own))
+
+    def inward(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
+        """Least energy from the loops of a level inward; ``j`` is the innermost loop outside, ``start`` of its run."""
+        return self._inward(k, tile, *self.remembered(k, j, start))
+
+    @kept
+    def _inward(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
+        if k == 0:
+            return 0 if self.design.temporal[0].takes(tile) else math.inf
+        # What is outside matters where no loop stands here, or all are of its kind.
+        if j is None or self.movers[k] is None:
+            alike = [False] * len(tile) if j is None else self.alike[j]
+            cuts = self.design.cuts(k, tile, alike)
+            going_on = min((self.floor(k, tile, cut, j, start) for cut in cuts), default=math.inf)
+        else:
+            going_on = self.below(k, tile, j, start)
+            for d in (d for d in self.kin[k] if self.alike[j][d]):
+                ways = (self._any_cut(k, part, d, start, self.kin[k][d]) for part in parts(tile, (d,)))
+                going_on = min(going_on, min(ways, default=math.inf))
+        return min(going_on, self._fresh(k, tile))
+
+    @kept
+    def _fresh(self, k: int, tile: Factors) -> Energy:
+        """The same where a run starts at the tile: a longer one costs no more."""
+        movers = self.movers[k]
+        least: Energy = math.inf
+        if movers is None:
+            cuts = (cut for cut in self.design.cuts(k, tile) if cut != tile)
+            return min((self.floor(k, tile, cut, None, tile) for cut in cuts), default=math.inf)
+        for d, others in movers.items():
+            _, start = self.remembered(k, d, self.run(d, tile))
+            ways = (self._any_cut(k, part, d, start, others) for part in parts(tile, (d,)))
+            least = min(least, min(ways, default=math.inf))
+        return least
+
+    @cached_property
+    def movers(self) -> list[dict[int, tuple[int, ...]] | None]:
+        """By level and innermost loop, which others may stand there; None where only some factors of one may."""
+        found: list[dict[int, tuple[int, ...]] | None] = []
+        for slot in self.design.temporal:
+            whole = [d for d, size in enumerate(self.rest) if all(slot.admits(d, n) for n in divisors(size))]
+            shut = [d for d, size in enumerate(self.rest) if [n for n in divisors(size) if slot.admits(d, n)] == [1]]
+            known = set(whole) | set(shut) == set(range(len(self.rest)))
+            found.append({d: tuple(e for e in whole if slot.rank[e] >= slot.rank[d]) for d in whole} if known else None)
+        return found
+
+    @cached_property
+    def kin(self) -> list[dict[int, tuple[int, ...]]]:
+        """The same of one's own kind."""
+        return [
+            {d: tuple(e for e in others if self.alike[d][e]) for d, others in (m or {}).items()} for m in self.movers
+        ]
+
+    @kept
+    def _any_cut(self, k: int, tile: Factors, d: int, start: Factors, others: tuple[int, ...]) -> Energy:
+        """Least energy from any cut of a tile inward, by one prime after another; ``d`` is the innermost loop."""
+        least = self.below(k, tile, d, start)
+        for part in parts(tile, others):
+            if (further := self._any_cut(k, part, d, start, others)) < least:
+                least = further
+        return least
+
+    def floor(self, k: int, tile: Factors, cut: Factors, j: int | None, start: Factors) -> Energy:
+        """Least energy from a cut inward, whatever the order of its loops."""
+        moved = [d for d, size in enumerate(tile) if cut[d] != size]
+        if not moved:
+            return self.below(k, cut, j, start)
+        rank = self.design.temporal[k].rank
+        # The run outside goes on where all loops are of its kind.
+        goes_on = j is not None and all(self.alike[j][d] for d in moved)
+        first = min(rank[d] for d in moved)
+        inner = (d for d in moved if rank[d] == first)
+        return min(self.below(k, cut, d, start if goes_on else self.run(d, tile)) for d in inner)
+
+    def below(self, level: int, tile: Factors, j: int | None, start: Factors) -> Energy:
+        """Least energy from the boundary below a level inward, given the tile inside and the innermost loop outside."""
+        if not self.fits(level - 1, tile):
+            return math.inf
+        if j is None:
+            here = self.certain(level, tile, ())
+        else:
+            here = sum([self.boundary(level, v, tile, j, start) for v in self.crossed[level]])
+        here = max(here, self.once_at[level])
+        if here >= self.ends_at[level]:
+            return here + sum(self.once_at[:level])
+        return here + self.inward(level - 1, tile, j, start)
+
+    @cached_property
+    def ends_at(self) -> list[Energy]:
+        """By level, the energy of its boundary that is enough, all others taking every word once."""
+        if self.enough == math.inf:
+            return [math.inf] * len(self.keep)
+        left = self.enough - self.units() - self.once()
+        return [math.ceil(left + one) for one in self.once_at]
+
+
+@cache
+def parts(tile: Factors, dims: tuple[int, ...]) -> list[Factors]:
+    """Return a tile less one prime of one of some dimensions, in every way."""
+    return [(*tile[:d], tile[d] // p, *tile[d + 1 :]) for d in dims for p in primes(tile[d])]
