@@ -124,7 +124,7 @@ class Boundaries(Charges):
     # A boundary of which the innermost loop outside and the start of its run are known alone.
 
     def boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> Energy:
-        """Energy of what crosses for one data space, at least; ``j`` is the innermost loop outside, ``start`` of its run."""
+        """Energy of what crosses for one data space, at least; ``j`` is the innermost loop outside, of run ``start``."""
         still = self.design.still[v]
         if not still[j]:
             alone = self.design.shared[v][j] is None
