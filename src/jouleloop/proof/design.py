@@ -88,9 +88,8 @@ class Design:
         self.ranks = [
             [{self.dims.index(d): c for d, c in rank.items()} for rank in space.ranks] for space in problem.data_spaces
         ]
-        self.moved = [{d for rank in ranks for d in rank} for ranks in self.ranks]
         #: By data space and dimension, whether it leaves the data space in place.
-        self.still = [[d not in moved for d in range(len(self.dims))] for moved in self.moved]
+        self.still = [[all(d not in rank for rank in own) for d in range(len(self.dims))] for own in self.ranks]
         #: By data space and dimension: the rank that it shares with another open dimension, None where it shares none.
         self.shared = [[self._shared(ranks, d) for d in range(len(self.dims))] for ranks in self.ranks]
         rules = RULES[data["semantics"]]
@@ -226,10 +225,6 @@ class Design:
         if level.capacity_words is not None and held(extent) > level.capacity_words:
             return False
         return not level.least_words or held(largest or extent) >= level.least_words
-
-    def idle(self, v: int, d: int) -> bool:
-        """Whether a dimension leaves a data space in place."""
-        return d not in self.moved[v]
 
     def unrollings(self, k: int = 0, left: Factors | None = None) -> Iterator[tuple[Factors, ...]]:
         """Every choice of spatial factors from a level outward that constraints, fan-outs and what is left admit."""

@@ -35,8 +35,8 @@ class Boundaries(Charges):
             words = self.steps
             if self.coincide(0, v) or self.near(0, v):
                 own = enumerate(self.design.shared[v])
-                words = math.prod(self.rest[d] for d, r in own if r is None and not self.design.idle(v, d))
-            total += self._crossing(0, v, Steps(words), math.prod(self.offsets(0, v)), rounded=False)
+                words = math.prod(self.rest[d] for d, r in own if r is None and not self.design.still[v][d])
+            total += self.cross(0, v, Steps(words))
         return total
 
     # A boundary whose loops outside are all chosen.
@@ -79,18 +79,15 @@ class Boundaries(Charges):
             return Steps(plain + standing, moved)
         return Steps(plain, moved, standing)
 
-    def cross(self, level: int, v: int, words: Steps, tile: Factors, times: int = 1) -> Energy:
+    def cross(self, level: int, v: int, words: Steps, tile: Factors | None = None, times: int = 1) -> Energy:
         """Energy of what crosses the boundary below ``level`` for one data space, at least; words count so many times.
 
-        ``tile`` is the one inside.
+        ``tile`` is the one inside, None where it is not known.
         """
-        boxes = math.prod(self.offsets(level, v, self.extent(level, tile)))
-        return self._crossing(level, v, words, boxes, times, rounded=bool(words.moved or words.standing))
-
-    def _crossing(self, level: int, v: int, words: Steps, boxes: int, times: int = 1, *, rounded: bool) -> Energy:
-        """The same of words to so many boxes; ``rounded``: whether what is filled is a sum of unequal doubles."""
+        boxes = math.prod(self.offsets(level, v, None if tile is None else self.extent(level, tile)))
         sent, filled = words.plain * boxes, words.plain // times
-        if rounded:
+        # What is filled may be a sum of unequal doubles.
+        if words.moved or words.standing or (tile is None and self.coincide(level, v)):
             sent += words.moved * self.ends(level, v)
             apart, share = Fraction(1, self.instances[level]), self.share(level, v)
             each = words.plain + words.moved * (share + (1 - share) * apart) + words.standing * apart
@@ -111,9 +108,7 @@ class Boundaries(Charges):
             seen = [n * inside for n, inside in zip(self.rest, self.inside[level - 1], strict=True)]
             for v in self.crossed[level]:
                 words = math.prod(values(rank, seen, self.design.bounds) for rank in self.design.ranks[v])
-                linked, boxes = self.near(level, v), math.prod(self.offsets(level, v))
-                steps = Steps(0, words) if linked else Steps(words)
-                total += self._crossing(level, v, steps, boxes, rounded=linked or self.coincide(level, v))
+                total += self.cross(level, v, Steps(0, words) if self.near(level, v) else Steps(words))
             found.append(total)
         return found
 
@@ -124,7 +119,7 @@ class Boundaries(Charges):
     # A boundary of which the innermost loop outside and the start of its run are known alone.
 
     def boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> Energy:
-        """Energy of what crosses for one data space, at least; ``j`` is the innermost loop outside, of run ``start``."""
+        """Energy of what crosses for one data space; ``j`` is the innermost loop outside, of run ``start``."""
         still = self.design.still[v]
         if not still[j]:
             alone = self.design.shared[v][j] is None
@@ -190,7 +185,7 @@ class Boundaries(Charges):
             beyond = outside[j] * tile[j] // start if start else 1
             if not alike and beyond > 1:
                 # Loops beyond the run slide only past loops that leave the box in place, one of which is the innermost.
-                stays = any(n > 1 and design.idle(v, d) for d, n in enumerate(outside))
+                stays = any(n > 1 and design.still[v][d] for d, n in enumerate(outside))
                 rounds = -(-rounds * (beyond + 1) // 2) if stays else rounds * beyond
             new = (total - rounds) * (full // length * step)
             steps = Steps(rounds * full, new) if linked else Steps(rounds * full + new)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache, cached_property
 
 from jouleloop.proof.charges import Energy
-from jouleloop.proof.design import Design, Factors, Keep, divisors, primes
+from jouleloop.proof.design import Factors, divisors, primes
 from jouleloop.proof.lemmas import Boundaries, Loop
 from jouleloop.proof.unrolled import kept
 
@@ -14,23 +14,28 @@ from jouleloop.proof.unrolled import kept
 class Bounds(Boundaries):
     """Lower bounds under one choice of what is kept and one unrolling; energies count `Design.unit_pj`.
 
-    Where a bound of the whole is ``enough``, a weaker one may stand for a greater one.
+    Where one of the whole is ``enough``, it may stand for a greater one.
     """
 
-    def __init__(self, design: Design, keep: Keep, factors: tuple[Factors, ...], enough: Energy = math.inf) -> None:
-        super().__init__(design, keep, factors)
-        self.enough = enough
+    enough: Energy = math.inf
 
     @cached_property
     def alike(self) -> list[list[bool]]:
         """By dimension, which ones are of its kind, as they leave one data space in place; none where it moves all."""
-        dims = range(len(self.rest))
-        still = [[d for d in dims if self.design.idle(v, d)] for v in self.spaces]
-        kind = [d if any(d in own for own in still) else None for d in dims]
+        still = [[d for d, stays in enumerate(own) if stays] for own in self.design.still]
+        kind = [d if any(d in own for own in still) else None for d in range(len(self.rest))]
         for own in still:
             together = {kind[d] for d in own}
             kind = [own[0] if k in together else k for k in kind]
         return [[one is not None and other == one for other in kind] for one in kind]
+
+    def least(self) -> Energy:
+        """Energy of a nest, at least."""
+        once = self.units() + self.once()
+        if once >= self.enough:
+            # The tables take long.
+            return once
+        return self.units() + self.inward(len(self.keep) - 1, self.rest, None, (0,) * len(self.rest))
 
     @kept
     def fits(self, k: int, tile: Factors) -> bool:
@@ -56,8 +61,8 @@ class Bounds(Boundaries):
     def counting(self) -> list[list[bool]]:
         """By level and dimension, whether a run of it counts further in: it leaves what crosses there, or slides."""
         spaces = [{v for level in range(1, k + 1) for v in self.crossed[level]} for k in range(len(self.keep))]
-        still, dims = self.design.idle, range(len(self.rest))
-        return [[any(still(v, d) or self.design.shared[v][d] is not None for v in own) for d in dims] for own in spaces]
+        still, dims = self.design.still, range(len(self.rest))
+        return [[any(still[v][d] or self.design.shared[v][d] is not None for v in own) for d in dims] for own in spaces]
 
     @kept
     def remembered(self, k: int, j: int | None, start: Factors) -> tuple[int | None, Factors]:
@@ -67,38 +72,33 @@ class Bounds(Boundaries):
             return own.index(False), (0,) * len(start)
         return j, tuple(map(operator.mul, start, own))
 
+    @kept
     def inward(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
         """Least energy from the loops of a level inward; ``j`` is the innermost loop outside, ``start`` of its run."""
-        return self._inward(k, tile, *self.remembered(k, j, start))
-
-    @kept
-    def _inward(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
         if k == 0:
             return 0 if self.design.temporal[0].takes(tile) else math.inf
         # What is outside matters where no loop stands here, or all are of its kind.
-        if j is None or self.movers[k] is None:
-            alike = [False] * len(tile) if j is None else self.alike[j]
-            cuts = self.design.cuts(k, tile, alike)
-            going_on = min((self.floor(k, tile, cut, j, start) for cut in cuts), default=math.inf)
-        else:
-            going_on = self.below(k, tile, j, start)
-            for d in (d for d in self.kin[k] if self.alike[j][d]):
-                ways = (self._any_cut(k, part, d, start, self.kin[k][d]) for part in parts(tile, (d,)))
-                going_on = min(going_on, min(ways, default=math.inf))
-        return min(going_on, self._fresh(k, tile))
+        stays = self.below(k, tile, j, start) if self.design.temporal[k].takes([1] * len(tile)) else math.inf
+        goes_on = math.inf if j is None else self._looped(k, tile, j, start)
+        return min(stays, goes_on, self._fresh(k, tile))
 
     @kept
     def _fresh(self, k: int, tile: Factors) -> Energy:
         """The same where a run starts at the tile: a longer one costs no more."""
-        movers = self.movers[k]
-        least: Energy = math.inf
+        return self._looped(k, tile, None, tile)
+
+    def _looped(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
+        """The same where loops stand at the level: all of the kind of ``j``, whose run goes on, or any (None)."""
+        kind, movers = [True] * len(tile) if j is None else self.alike[j], self.movers[k]
         if movers is None:
-            cuts = (cut for cut in self.design.cuts(k, tile) if cut != tile)
-            return min((self.floor(k, tile, cut, None, tile) for cut in cuts), default=math.inf)
-        for d, others in movers.items():
-            _, start = self.remembered(k, d, self.run(d, tile))
-            ways = (self._any_cut(k, part, d, start, others) for part in parts(tile, (d,)))
-            least = min(least, min(ways, default=math.inf))
+            cuts = (cut for cut in self.design.cuts(k, tile, kind) if cut != tile)
+            return min((self.floor(k, tile, cut, j, start) for cut in cuts), default=math.inf)
+        least: Energy = math.inf
+        for d in (d for d in movers if kind[d]):
+            own = tuple([e for e in movers[d] if kind[e]])
+            begun = self.remembered(k, d, self.run(d, tile))[1] if j is None else start
+            for part in parts(tile, (d,)):
+                least = min(least, self._any_cut(k, part, d, begun, own))
         return least
 
     @cached_property
@@ -112,20 +112,12 @@ class Bounds(Boundaries):
             found.append({d: tuple(e for e in whole if slot.rank[e] >= slot.rank[d]) for d in whole} if known else None)
         return found
 
-    @cached_property
-    def kin(self) -> list[dict[int, tuple[int, ...]]]:
-        """The same of one's own kind."""
-        return [
-            {d: tuple(e for e in others if self.alike[d][e]) for d, others in (m or {}).items()} for m in self.movers
-        ]
-
     @kept
     def _any_cut(self, k: int, tile: Factors, d: int, start: Factors, others: tuple[int, ...]) -> Energy:
         """Least energy from any cut of a tile inward, by one prime after another; ``d`` is the innermost loop."""
         least = self.below(k, tile, d, start)
         for part in parts(tile, others):
-            if (further := self._any_cut(k, part, d, start, others)) < least:
-                least = further
+            least = min(least, self._any_cut(k, part, d, start, others))
         return least
 
     def floor(self, k: int, tile: Factors, cut: Factors, j: int | None, start: Factors) -> Energy:
@@ -151,7 +143,7 @@ class Bounds(Boundaries):
         here = max(here, self.once_at[level])
         if here >= self.ends_at[level]:
             return here + sum(self.once_at[:level])
-        return here + self.inward(level - 1, tile, j, start)
+        return here + self.inward(level - 1, tile, *self.remembered(level - 1, j, start))
 
     @cached_property
     def ends_at(self) -> list[Energy]:

@@ -81,7 +81,7 @@ class Unrolled:
         here = [r for r, f in zip(shared, self.factors[k], strict=True) if f > 1 and r is not None]
         while last in self.design.empty:
             last += 1
-        still = [d for d, r in enumerate(shared) if r is None and self.design.idle(v, d)]
+        still = [d for d, r in enumerate(shared) if r is None and self.design.still[v][d]]
         return len(here) > len(set(here)) or any(row[d] > 1 for row in self.factors[k : last + 1] for d in still)
 
     def ends(self, level: int, v: int) -> int:
@@ -103,7 +103,7 @@ class Unrolled:
         words = self.design.words(v, self.design.bounds)
         for row in reversed(self.factors[k + 1 :]):
             for d, factor in enumerate(row):
-                if self.design.shared[v][d] is None and not self.design.idle(v, d):
+                if self.design.shared[v][d] is None and not self.design.still[v][d]:
                     words //= factor
         return words
 

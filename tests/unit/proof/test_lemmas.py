@@ -5,7 +5,6 @@ import math
 from fractions import Fraction
 
 from attacks import true_certificate
-from jouleloop.proof.charges import Energy
 from jouleloop.proof.design import Design
 from jouleloop.proof.tables import Bounds
 
@@ -49,18 +48,14 @@ def test_what_is_enough_stands_for_more_and_no_bound_exceeds_that_of_all_cuts() 
                 tuple(tuple(map(bool, level)) for level in part["keep"]),
                 tuple(map(tuple, part["unrolling"])),
             )
-            exact = whole_of(Bounds(*about))
+            exact = Bounds(*about).least()
             if exact == math.inf:
                 continue
             for share in (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100), Fraction(1), Fraction(11, 10)):
-                enough = exact * share
-                found = whole_of(Bounds(*about, enough))
-                assert min(enough, exact) <= found <= exact, (kind, seed)
+                bounds = Bounds(*about)
+                bounds.enough = exact * share
+                found = bounds.least()
+                assert min(bounds.enough, exact) <= found <= exact, (kind, seed)
                 ended, compared = ended + (found < exact), compared + 1
     assert compared > 200
     assert ended > 20
-
-
-def whole_of(bounds: Bounds) -> Energy:
-    """Return the bound of a whole part."""
-    return bounds.units() + bounds.inward(len(bounds.keep) - 1, bounds.rest, None, (0,) * len(bounds.rest))
