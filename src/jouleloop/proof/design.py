@@ -21,8 +21,9 @@ Keep = tuple[tuple[bool, ...], ...]
 #: Spatial loops of a level, outermost first: dimension, factor and mesh axis.
 Order = tuple[tuple[int, int, str], ...]
 #: Of a level that has no constraints.
-_OPEN = Loops(factors={}, max_factors={}, min_factors={}, permutation=[], outer_permutation=[], split=None)
-_FREE = Limits(temporal=_OPEN, spatial=_OPEN, keep=[], bypass=[])
+_OPEN: dict[str, Any] = {"factors": {}, "max_factors": {}, "min_factors": {}}
+_OPEN |= {"permutation": [], "outer_permutation": [], "split": None}
+UNCONSTRAINED: dict[str, Any] = {"temporal": _OPEN, "spatial": _OPEN, "keep": [], "bypass": []}
 
 
 class Nest(NamedTuple):
@@ -109,7 +110,7 @@ class Design:
         self.energies = [tuple(int(energy / self.unit_pj) for energy in row) for row in stated]
         #: Whether it counts at which level a loop is unrolled: networks take energy or distribute.
         self.wired = any(level.networks or level.spreads for level in self.levels)
-        given = [limits.get(level.name, _FREE) for level in self.levels]
+        given = [limits.get(level.name, Limits.of(UNCONSTRAINED)) for level in self.levels]
         self.keeps = list(self._keeps(given))
         # Whether Timeloop's mapper decides some orders of loops.
         pruned = data.get("space", "timeloop") == "timeloop"

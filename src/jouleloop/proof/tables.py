@@ -1,5 +1,6 @@
 """The tile tables of `docs/proof.md`: what lies further in costs at least, over all loops that are left."""
 
+import itertools
 import math
 import operator
 from collections.abc import Sequence
@@ -51,9 +52,7 @@ class Bounds(Boundaries):
         if not loops:
             return (0,) * len(tile)
         start = list(self.run(loops[-1][0], tile))
-        for d, bound, _ in reversed(loops):
-            if not start[d]:
-                break
+        for d, bound, _ in itertools.takewhile(lambda loop: start[loop[0]], reversed(loops)):
             start[d] *= bound
         return tuple(start)
 
