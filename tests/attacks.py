@@ -385,8 +385,8 @@ def unsealed(data: Data, rng: random.Random) -> bool:
 ATTACKS: tuple[Callable[[Data, random.Random], bool], ...] = (
     cheaper_claim, dearer_claim, dropped_part, truncated_parts, widened_part, dropped_node, bounded_node, raised_bound,
     bound_just_above, dearer_mapping, all_bounded, rewritten_argument, vanishing_energies, no_data_spaces,
-    unprintable_names, moved_node, other_tables, other_layer, other_rules, unknown_rules, reordered, large_numbers, deep_nesting,
-    unsealed,
+    unprintable_names, moved_node, other_tables, other_layer, other_rules, unknown_rules, reordered, large_numbers,
+    deep_nesting, unsealed,
 )  # fmt: skip
 
 
