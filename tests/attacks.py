@@ -1,6 +1,7 @@
 """True certificates of random designs, and what a cheat would change in them so that they prove something false."""
 
 import json
+import math
 import pickle
 import random
 import time
@@ -24,9 +25,9 @@ from jouleloop.proof.cost import cost_of, nest_of
 from jouleloop.proof.design import Design
 from jouleloop.proof.form import check_form, digest_of
 from jouleloop.proof.imperfect import argument, parts_of
-from jouleloop.proof.lemmas import Bounds
 from jouleloop.proof.rules import OBJECTIVES as WORTH
 from jouleloop.proof.rules import ROUNDING, RULES
+from jouleloop.proof.tables import Bounds
 from jouleloop.proof.verify import Refused, verify
 
 Data = dict[str, Any]
@@ -84,13 +85,17 @@ def nodes_of(data: Data) -> Iterator[list[Data]]:
         waiting += [one.get("cuts") or one.get("nodes") or [] for one in here]
 
 
+def bounds_of(data: Data, part: Data) -> Bounds:
+    """Return the verifier's own bounds of a part, none of which is enough before it is the greatest."""
+    keep = tuple(tuple(bool(kept) for kept in level) for level in part["keep"])
+    return Bounds(Design(data), keep, tuple(tuple(level) for level in part["unrolling"]))
+
+
 def holds_a_nest(data: Data, part: Data) -> bool:
     """Whether any tiles fit all levels of a part; of one that holds no mapping every bound is true."""
     if "idle" in part:
         return True
-    design = Design(data)
-    keep = tuple(tuple(bool(kept) for kept in level) for level in part["keep"])
-    bounds = Bounds(design, keep, tuple(tuple(level) for level in part["unrolling"]))
+    design, bounds = Design(data), bounds_of(data, part)
 
     def fills(k: int, tile: tuple[int, ...]) -> bool:
         if not bounds.fits(k, tile):
@@ -163,6 +168,20 @@ def raised_bound(data: Data, rng: random.Random) -> bool:
     # The search's own bounds may be below what the verifier derives: then a little more is still true.
     rng.choice(bounded)["bound_pj"] *= 1 + 10 ** rng.uniform(-6 if "factors" in data else 1, 3)
     return True
+
+
+def bound_just_above(data: Data, rng: random.Random) -> bool:
+    """State a little more than all that the verifier's tables know, or that a part holds nothing."""
+    parts = [] if "factors" in data else [part for part in data["parts"] if part["lemma"] == "bound"]
+    rng.shuffle(parts)
+    for part in parts:
+        bounds = bounds_of(data, part)
+        least = bounds.least() if bounds.fits(len(bounds.keep) - 1, bounds.rest) else math.inf
+        if least and least != math.inf:
+            above = float(least * bounds.design.unit_pj) * (1 + 10 ** rng.uniform(-9, -1))
+            part["bound_pj"] = rng.choice([above, above, None])
+            return True
+    return False
 
 
 def dearer_mapping(data: Data, rng: random.Random) -> bool:
@@ -365,9 +384,9 @@ def unsealed(data: Data, rng: random.Random) -> bool:
 
 ATTACKS: tuple[Callable[[Data, random.Random], bool], ...] = (
     cheaper_claim, dearer_claim, dropped_part, truncated_parts, widened_part, dropped_node, bounded_node, raised_bound,
-    dearer_mapping, all_bounded, rewritten_argument, vanishing_energies, no_data_spaces, unprintable_names,
-    moved_node, other_tables, other_layer, other_rules, unknown_rules, reordered, large_numbers, deep_nesting,
-    unsealed,
+    bound_just_above, dearer_mapping, all_bounded, rewritten_argument, vanishing_energies, no_data_spaces,
+    unprintable_names, moved_node, other_tables, other_layer, other_rules, unknown_rules, reordered, large_numbers,
+    deep_nesting, unsealed,
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import json
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
@@ -56,13 +57,31 @@ def draw(seed: int) -> tuple[Chain, Target]:
 
 def searched(seed: int) -> ChainSearch:
     """Return the search of a random chain, not yet run."""
+    return _search(*draw(seed), "Buffer")
+
+
+def searched_inside(seed: int) -> ChainSearch:
+    """Return the same of a chain that shares words at the level inside the default one."""
     chain, target = draw(seed)
-    return ChainSearch(chain, (Fusion.at(target, "Buffer"),) * len(chain.problems))
+    sized = (replace(one, capacity_words=one.capacity_words or 9) for one in target.arch.levels[1:])
+    arch = replace(target.arch, levels=(target.arch.levels[0], *sized))
+    return _search(chain, replace(target, arch=arch), "Registers")
 
 
-def true_certificate(seed: int) -> Certified | None:
-    """Return a certificate of a random chain, None where it has no mapping."""
-    search = searched(seed)
+def searched_long(seed: int) -> ChainSearch:
+    """Return the same of four or five layers."""
+    rng, (_, target) = random.Random(f"long/{seed}"), draw(seed)
+    sizes = [rng.choice((2, 3, 4, 4)) for _ in range(rng.choice((5, 6)))]
+    layers = [parse_layer(f"matmul:M{m}xN4xK{k}") for k, m in itertools.pairwise(sizes)]
+    return _search(chain_of("drawn", layers), target, "Buffer")
+
+
+def _search(chain: Chain, target: Target, level: str) -> ChainSearch:
+    return ChainSearch(chain, (Fusion.at(target, level),) * len(chain.problems))
+
+
+def true_certificate(search: ChainSearch) -> Certified | None:
+    """Return a certificate of a chain, None where it has no mapping."""
     result = search.run()
     if not result.ok:
         return None

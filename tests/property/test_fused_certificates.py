@@ -4,13 +4,17 @@ import itertools
 import math
 import random
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from attacks import copied
-from chain_attacks import OF_RIVALS, OF_TRUE, claim_rival, searched, true_certificate
+from chain_attacks import OF_RIVALS, OF_TRUE, claim_rival, searched, searched_inside, searched_long, true_certificate
 from jouleloop.errors import JouleloopError
 from jouleloop.fusion.certificate import chain_subject
 from jouleloop.fusion.plan import Group
+from jouleloop.fusion.search import ChainSearch
 from jouleloop.proof.chain import FusedChain
 from jouleloop.proof.form import check_form, digest_of
 from jouleloop.proof.fused import Floors, verify_chain
@@ -69,29 +73,43 @@ def test_the_verifier_has_the_ways_of_the_search_and_no_bound_above_them(seeds: 
 
 @in_shares(20, 6)
 def test_true_certificates_are_accepted_and_no_attack_is(seeds: range) -> None:
-    kinds: Counter[str] = Counter()
-    refused: Counter[str] = Counter()
+    kinds, refused = Counter[str](), Counter[str]()
     for seed in seeds:
-        true = true_certificate(seed)
-        if true is None:
-            continue
-        if "claim" in true.data:
-            assert "processor seconds" in true.data["claim"], seed
-            continue
-        assert judged(copied(true.data)) == "", seed
-        kinds["fused" if len(true.data["groups"]) < len(true.data["layers"]) else "apart"] += 1
-        rng = random.Random(f"attack/{seed}")
-        for attack in (*OF_TRUE, *(OF_RIVALS if true.rival else ())):
-            changed = copied(true.data)
-            if attack in OF_RIVALS and (attack not in OF_TRUE or rng.random() < 0.5) and true.rival:
-                claim_rival(changed, true.rival, rng)
-            if not attack(changed, rng):
-                continue
-            if attack.__name__ != "unsealed":
-                changed["digest"] = digest_of(changed)
-            assert judged(changed) != "", (seed, attack.__name__)
-            refused[attack.__name__] += 1
+        attack_chain(searched(seed), seed, kinds, refused)
     # Few seeds do not draw what every attack needs.
     missing = {attack.__name__ for attack in (*OF_TRUE, *OF_RIVALS)} - refused.keys()
     assert len(missing) <= (0 if len(seeds) > 40 else 3), missing
     assert len(kinds) == 2
+
+
+@pytest.mark.parametrize("drawn", [searched_inside, searched_long])
+@in_shares(12, 3)
+def test_so_are_those_of_inner_levels_and_longer_chains(seeds: range, drawn: Callable[[int], ChainSearch]) -> None:
+    kinds, refused = Counter[str](), Counter[str]()
+    for seed in seeds:
+        attack_chain(drawn(seed), seed, kinds, refused)
+    assert kinds
+    assert len(refused) > 5
+
+
+def attack_chain(search: ChainSearch, seed: int, kinds: Counter[str], refused: Counter[str]) -> None:
+    """Verify a true certificate of a chain, and that every attack on it is refused; count both."""
+    true = true_certificate(search)
+    if true is None:
+        return
+    if "claim" in true.data:
+        assert "processor seconds" in true.data["claim"], seed
+        return
+    assert judged(copied(true.data)) == "", seed
+    kinds["fused" if len(true.data["groups"]) < len(true.data["layers"]) else "apart"] += 1
+    rng = random.Random(f"attack/{seed}")
+    for attack in (*OF_TRUE, *(OF_RIVALS if true.rival else ())):
+        changed = copied(true.data)
+        if attack in OF_RIVALS and (attack not in OF_TRUE or rng.random() < 0.5) and true.rival:
+            claim_rival(changed, true.rival, rng)
+        if not attack(changed, rng):
+            continue
+        if attack.__name__ != "unsealed":
+            changed["digest"] = digest_of(changed)
+        assert judged(changed) != "", (seed, attack.__name__)
+        refused[attack.__name__] += 1

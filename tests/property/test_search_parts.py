@@ -26,7 +26,8 @@ from jouleloop.optimum.order import run_length
 from jouleloop.optimum.path import enter_pj, place_loops
 from jouleloop.proof.cost import cost_of, nest_of
 from jouleloop.proof.design import Design, Factors
-from jouleloop.proof.lemmas import Bounds, Loop
+from jouleloop.proof.lemmas import Loop
+from jouleloop.proof.tables import Bounds
 from jouleloop.workload.problem import Problem
 from sample import sample_mappings
 from shares import by_kind

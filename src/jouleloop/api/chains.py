@@ -12,7 +12,7 @@ from jouleloop.api.project import roots
 from jouleloop.api.run import ArchitectureLike, architecture_of
 from jouleloop.errors import InputError, gather, unknown
 from jouleloop.files import is_file
-from jouleloop.fusion.certificate import certify_chain
+from jouleloop.fusion.certificate import certify_chain, chain_subject
 from jouleloop.fusion.chain import Chain, chain_of, read_chain
 from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.result import ChainResult
@@ -71,9 +71,15 @@ def search_chain(
     seconds: float | None,
     *,
     recompute: bool = False,
+    certified: bool = False,
 ) -> ChainResult:
-    """Return the least energy of a chain; ``hardware`` by layer, since constraints hang on the shape of a layer."""
+    """Return the least energy of a chain; ``hardware`` by layer, since constraints hang on the shape of a layer.
+
+    Where it is to be ``certified``, what no certificate states is refused before it is searched.
+    """
     fusions = [Fusion.at(one.target(p), level) for one, p in zip(hardware, found.problems, strict=True)]
+    if certified:
+        chain_subject(found, fusions)
     search = ChainSearch(found, tuple(fusions), seconds, watch, recompute)
     return replace(search.run(), argue=partial(certify_chain, search))
 

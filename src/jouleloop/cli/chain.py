@@ -10,8 +10,6 @@ from jouleloop.cli.target_options import FusionChoice, HardwareChoice, hardware_
 from jouleloop.cli.watching import say_if_compiling, watched
 from jouleloop.cli.write_files import write_proof
 from jouleloop.files import write_text
-from jouleloop.fusion.certificate import chain_subject
-from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun
 from jouleloop.report.fused_page import fused_page
 from jouleloop.terminal.console import print_json, print_text
@@ -38,12 +36,12 @@ def chain(
     """Find the least energy of layers that share tensors, fused or apart; exit code 1 where a layer has no mapping."""
     found = chain_named(names[0] if len(names) == 1 else names)
     designs = [hardware.load(arch, constraints, problem.shape) for problem in found.problems]
-    if certificate is not None:
-        fusions = [Fusion.at(one.target(p), fusion.level) for one, p in zip(designs, found.problems, strict=True)]
-        chain_subject(found, fusions)  # refuses what no certificate states
     say_if_compiling()
     with watched(None) as watch:
-        result = search_chain(found, designs, fusion.level, watch, seconds, recompute=fusion.recompute)
+        stated = certificate is not None
+        result = search_chain(
+            found, designs, fusion.level, watch, seconds, recompute=fusion.recompute, certified=stated
+        )
     if fusion.page is not None:
         write_text(fusion.page, fused_page([(f"{result.chain} on {result.architecture}", result.as_json())]))
     if certificate is not None and result.ok:

@@ -19,7 +19,7 @@ from jouleloop.fusion.search import ChainSearch
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.certificate import check_known, subject, write_floor
 from jouleloop.proof import limits
-from jouleloop.proof.chain import FusedChain, Task, Way, room_of
+from jouleloop.proof.chain import FusedChain, Task, Way
 from jouleloop.proof.form import check_chain, digest_of
 from jouleloop.proof.fused import ChainVerifier, Floors, open_ways
 from jouleloop.proof.rules import ROUNDING
@@ -171,7 +171,7 @@ class _Writer:
         for own in (False, True):
             gains: list[tuple[float, Task, int, int, float, float]] = []
             for part in way.parts:
-                room = room_of(way, part) if own else self.chain.capacity
+                room = way.room_of(part) if own else self.chain.capacity
                 for run in part.runs:
                     least = float(floors.of(run.task, room)) * unit
                     best = self.optimum(run.task, room) * (1 - _ROUNDING)

@@ -210,7 +210,7 @@ def _order(search: Search, code: int) -> list[int]:
 def _whole_rows(search: Search, factors: np.typing.NDArray[np.int64]) -> list[list[int]]:
     rows = np.ones((factors.shape[0], len(search.problem.bounds)), np.int64)
     rows[:, search.dims] = factors
-    return [[int(f) for f in row] for row in rows]
+    return rows.tolist()
 
 
 def _problem(space: MapSpace) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from jouleloop.proof.design import Factors, divisors
+from jouleloop.proof.design import UNCONSTRAINED, Factors, divisors
 from jouleloop.proof.stated import Architecture, Problem
 
 Data = dict[str, Any]
@@ -19,13 +19,6 @@ Data = dict[str, Any]
 Loop = tuple[int, tuple[str, ...]]
 #: How a loop cuts one layer: its factor, and the dimension.
 Cut = tuple[int, str]
-_OPEN: Data = {"factors": {}, "max_factors": {}, "min_factors": {}, "permutation": [], "outer_permutation": []}
-_UNCONSTRAINED: Data = {
-    "temporal": _OPEN | {"split": None},
-    "spatial": _OPEN | {"split": None},
-    "keep": [],
-    "bypass": [],
-}
 
 
 class Task(NamedTuple):
@@ -64,6 +57,10 @@ class Way(NamedTuple):
     parts: tuple[Part, ...]
     room: int
 
+    def room_of(self, part: Part) -> int:
+        """Return the words of the level that a part may fill: what no other layer holds."""
+        return self.room + part.held_words
+
 
 class Layer:
     """One layer: its problem in plain numbers, and what its constraints say of the levels."""
@@ -78,11 +75,10 @@ class Layer:
         #: By data space, the dimensions that move it.
         self.moved = {space.name: {d for rank in space.ranks for d in rank} for space in problem.data_spaces}
         self.output = next(space.name for space in problem.data_spaces if space.read_write)
-        self.ranks = {space.name: space.ranks for space in problem.data_spaces}
 
     def limits(self, level: str) -> Data:
         """Return the constraints of a level."""
-        return self.constraints.get(level, _UNCONSTRAINED)  # type: ignore[no-any-return]
+        return self.constraints.get(level, UNCONSTRAINED)  # type: ignore[no-any-return]
 
     def words(self, name: str, sizes: Factors) -> int:
         """Return the words of a data space of some sizes."""
@@ -275,8 +271,3 @@ class FusedChain:
             "architecture": self.data["architecture"] | {"levels": levels},
             "constraints": constraints,
         }
-
-
-def room_of(way: Way, part: Part) -> int:
-    """Return the words of the level that a part may fill: what no other layer holds."""
-    return way.room + part.held_words

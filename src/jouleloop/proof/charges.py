@@ -50,7 +50,7 @@ class Charges(Unrolled):
             return sum(apart[:boxes], Fraction(0)) / boxes
         found = []
         for order in self.design.spatial_orders(level, self.factors[level]):
-            places = itertools.product(*(range(f) if not self.design.idle(v, d) else [0] * f for d, f, _ in order))
+            places = itertools.product(*(range(f) if not self.design.still[v][d] else [0] * f for d, f, _ in order))
             found.append(sum(hops_of(own, *mesh) for own in holders(places)))
         return Fraction(min(found)) / self.widest(level, level, v)
 

@@ -21,8 +21,9 @@ Keep = tuple[tuple[bool, ...], ...]
 #: Spatial loops of a level, outermost first: dimension, factor and mesh axis.
 Order = tuple[tuple[int, int, str], ...]
 #: Of a level that has no constraints.
-_OPEN = Loops(factors={}, max_factors={}, min_factors={}, permutation=[], outer_permutation=[], split=None)
-_FREE = Limits(temporal=_OPEN, spatial=_OPEN, keep=[], bypass=[])
+_OPEN: dict[str, Any] = {"factors": {}, "max_factors": {}, "min_factors": {}}
+_OPEN |= {"permutation": [], "outer_permutation": [], "split": None}
+UNCONSTRAINED: dict[str, Any] = {"temporal": _OPEN, "spatial": _OPEN, "keep": [], "bypass": []}
 
 
 class Nest(NamedTuple):
@@ -88,7 +89,8 @@ class Design:
         self.ranks = [
             [{self.dims.index(d): c for d, c in rank.items()} for rank in space.ranks] for space in problem.data_spaces
         ]
-        self.moved = [{d for rank in ranks for d in rank} for ranks in self.ranks]
+        #: By data space and dimension, whether it leaves the data space in place.
+        self.still = [[all(d not in rank for rank in own) for d in range(len(self.dims))] for own in self.ranks]
         #: By data space and dimension: the rank that it shares with another open dimension, None where it shares none.
         self.shared = [[self._shared(ranks, d) for d in range(len(self.dims))] for ranks in self.ranks]
         rules = RULES[data["semantics"]]
@@ -108,7 +110,7 @@ class Design:
         self.energies = [tuple(int(energy / self.unit_pj) for energy in row) for row in stated]
         #: Whether it counts at which level a loop is unrolled: networks take energy or distribute.
         self.wired = any(level.networks or level.spreads for level in self.levels)
-        given = [limits.get(level.name, _FREE) for level in self.levels]
+        given = [limits.get(level.name, Limits.of(UNCONSTRAINED)) for level in self.levels]
         self.keeps = list(self._keeps(given))
         # Whether Timeloop's mapper decides some orders of loops.
         pruned = data.get("space", "timeloop") == "timeloop"
@@ -225,10 +227,6 @@ class Design:
             return False
         return not level.least_words or held(largest or extent) >= level.least_words
 
-    def idle(self, v: int, d: int) -> bool:
-        """Whether a dimension leaves a data space in place."""
-        return d not in self.moved[v]
-
     def unrollings(self, k: int = 0, left: Factors | None = None) -> Iterator[tuple[Factors, ...]]:
         """Every choice of spatial factors from a level outward that constraints, fan-outs and what is left admit."""
         left = self.bounds if left is None else left
@@ -310,3 +308,9 @@ def divisors(number: int) -> tuple[int, ...]:
     """Return all divisors, from the least to the greatest."""
     low = [n for n in range(1, math.isqrt(number) + 1) if number % n == 0]
     return (*low, *(number // n for n in reversed(low) if n * n != number))
+
+
+@cache
+def primes(number: int) -> tuple[int, ...]:
+    """Return all prime divisors, from the least to the greatest."""
+    return tuple(n for n in divisors(number)[1:] if len(divisors(n)) == 2)

@@ -44,11 +44,12 @@ def check_chain(data: dict[str, Any], *, sealed: bool = True) -> None:
         _check_digest(data, stated.digest)
     for check in chain_form.CHECKS:
         raise_all(list(check(stated)))
+    fused_layers = [part for group in data["groups"] for part in group["parts"]]
     for place, layer in enumerate(stated.layers):
         whole = {key: data[key] for key in ("semantics", "first_fills_elided", "architecture")}
         whole |= {"certificate": 1, "objective": "energy", "value": 0.0, "digest": ""}
         whole |= {key: data["layers"][place][key] for key in ("problem", "constraints")}
-        nests = [nest for fused in _parts_of(data, place) for nest in fused["mappings"]]
+        nests = [nest for fused in fused_layers[place : place + 1] for nest in fused["mappings"]]
         named = [one for one in data["statements"] if one["layer"] == place]
         for mapping in nests or [[]]:
             parts = [part for one in named for part in one["parts"]]
@@ -61,22 +62,17 @@ def check_chain(data: dict[str, Any], *, sealed: bool = True) -> None:
 
 
 def _check_depth(data: Any) -> None:
-    if _nested(data) > MOST_NESTED:
-        raise InputError(Fault("lies deeper in itself than any certificate", allowed=f"at most {MOST_NESTED} levels"))
+    inside = [data]
+    for _ in range(MOST_NESTED + 1):
+        if not (holders := [one for one in inside if isinstance(one, (dict, list))]):
+            return
+        inside = [value for one in holders for value in (one.values() if isinstance(one, dict) else one)]
+    raise InputError(Fault("lies deeper in itself than any certificate", allowed=f"at most {MOST_NESTED} levels"))
 
 
 def _check_digest(data: dict[str, Any], stated: str) -> None:
     if digest_of(data) != stated:
         raise InputError(Fault("was changed after it was written", field="digest", value=stated))
-
-
-def _nested(data: Any) -> int:
-    """Return how deep lists and tables lie in each other, or more than may be."""
-    depth, layer = 0, [data]
-    while depth <= MOST_NESTED and (holders := [one for one in layer if isinstance(one, (dict, list))]):
-        layer = [value for one in holders for value in (one.values() if isinstance(one, dict) else one)]
-        depth += 1
-    return depth
 
 
 def _kind(stated: Certificate) -> Iterator[Fault]:
@@ -190,9 +186,3 @@ def _arguments(stated: Certificate) -> Iterator[Fault]:
 
 
 _CHECKS = (_kind, _names, _sizes, _counted, _arguments)
-
-
-def _parts_of(data: dict[str, Any], place: int) -> Iterator[dict[str, Any]]:
-    """Yield what is claimed of a layer of a chain."""
-    parts = [part for group in data["groups"] for part in group["parts"]]
-    yield from parts[place : place + 1]

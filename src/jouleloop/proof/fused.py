@@ -11,11 +11,11 @@ from fractions import Fraction
 from typing import Any
 
 from jouleloop.proof import limits
-from jouleloop.proof.chain import FusedChain, Part, Task, Way, room_of
+from jouleloop.proof.chain import FusedChain, Part, Task, Way
 from jouleloop.proof.design import Design
-from jouleloop.proof.lemmas import Bounds
 from jouleloop.proof.perfect import Verdict
 from jouleloop.proof.rules import ROUNDING, Refused
+from jouleloop.proof.tables import Bounds
 from jouleloop.proof.verify import Tell, Unproven, Verifier, judged
 
 Data = dict[str, Any]
@@ -49,7 +49,7 @@ class Floors:
 
     def part(self, way: Way, part: Part) -> Fraction | float:
         """Return what a layer of a way costs at least."""
-        room = room_of(way, part)
+        room = way.room_of(part)
         return max(part.least, part.moved + sum(r.times * (self.of(r.task, room) - r.spared) for r in part.runs))
 
     def way(self, way: Way, enough: Fraction) -> Fraction | float:
@@ -136,7 +136,7 @@ class ChainVerifier:
                 raise Refused("a claimed layer has not one mapping for each kind of its iterations")
             total += part.moved
             for run, mapping in zip(part.runs, one["mappings"], strict=True):
-                about = self.chain.about(run.task, room_of(way, part))
+                about = self.chain.about(run.task, way.room_of(part))
                 spent = Verifier(about | {"value": 0.0, "mapping": mapping, "parts": []}, self.tell).worth()
                 total += run.times * (spent / self.chain.unit_pj - run.spared)
         return total

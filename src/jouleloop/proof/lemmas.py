@@ -1,7 +1,6 @@
-"""The lemmas of `docs/proof.md` in exact integers: what a boundary costs at least, and all that lies further in."""
+"""The lemmas of `docs/proof.md` in exact integers: what a boundary costs at least."""
 
 import math
-import operator
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -24,19 +23,8 @@ class Steps(NamedTuple):
     standing: int = 0
 
 
-class Bounds(Charges):
-    """Lower bounds under one choice of what is kept and one unrolling; energies count `Design.unit_pj`."""
-
-    @cached_property
-    def alike(self) -> list[list[bool]]:
-        """By dimension, which ones are of its kind, as they leave one data space in place; none where it moves all."""
-        dims = range(len(self.rest))
-        still = [[d for d in dims if self.design.idle(v, d)] for v in self.spaces]
-        kind = [d if any(d in own for own in still) else None for d in dims]
-        for own in still:
-            together = {kind[d] for d in own}
-            kind = [own[0] if k in together else k for k in kind]
-        return [[one is not None and other == one for other in kind] for one in kind]
+class Boundaries(Charges):
+    """What boundaries cost at least under one choice of what is kept and one unrolling."""
 
     def units(self) -> Energy:
         """Energy of all operations and of what the compute units ask for, at least."""
@@ -47,8 +35,8 @@ class Bounds(Charges):
             words = self.steps
             if self.coincide(0, v) or self.near(0, v):
                 own = enumerate(self.design.shared[v])
-                words = math.prod(self.rest[d] for d, r in own if r is None and not self.design.idle(v, d))
-            total += self._crossing(0, v, Steps(words), math.prod(self.offsets(0, v)), rounded=False)
+                words = math.prod(self.rest[d] for d, r in own if r is None and not self.design.still[v][d])
+            total += self.cross(0, v, Steps(words))
         return total
 
     # A boundary whose loops outside are all chosen.
@@ -91,153 +79,88 @@ class Bounds(Charges):
             return Steps(plain + standing, moved)
         return Steps(plain, moved, standing)
 
-    def cross(self, level: int, v: int, words: Steps, tile: Factors, times: int = 1) -> Energy:
+    def cross(self, level: int, v: int, words: Steps, tile: Factors | None = None, times: int = 1) -> Energy:
         """Energy of what crosses the boundary below ``level`` for one data space, at least; words count so many times.
 
-        ``tile`` is the one inside.
+        ``tile`` is the one inside, None where it is not known.
         """
-        boxes = math.prod(self.offsets(level, v, self.extent(level, tile)))
-        return self._crossing(level, v, words, boxes, times, rounded=bool(words.moved or words.standing))
-
-    def _crossing(self, level: int, v: int, words: Steps, boxes: int, times: int = 1, *, rounded: bool) -> Energy:
-        """The same of words to so many boxes; ``rounded``: whether what is filled is a sum of unequal doubles."""
-        sent, filled = words.plain * boxes, Fraction(words.plain, times)
-        if words.moved or words.standing:
+        boxes = math.prod(self.offsets(level, v, None if tile is None else self.extent(level, tile)))
+        sent, filled = words.plain * boxes, words.plain // times
+        # What is filled may be a sum of unequal doubles.
+        if words.moved or words.standing or (tile is None and self.coincide(level, v)):
             sent += words.moved * self.ends(level, v)
             apart, share = Fraction(1, self.instances[level]), self.share(level, v)
-            filled += (words.moved * (share + (1 - share) * apart) + words.standing * apart) / times
-        filled *= 1 - DOUBLES if rounded else 1
+            each = words.plain + words.moved * (share + (1 - share) * apart) + words.standing * apart
+            filled = math.floor(each / times * (1 - DOUBLES))
         asked = sent * self.widest(level + 1, self.parent(level - 1, v) or 0, v) // times
-        return self.price(level - 1, v, asked, math.floor(filled), sent, times)
+        return self.price(level - 1, v, asked, filled, sent, times)
 
     def certain(self, level: int, tile: Factors, loops: Sequence[Loop]) -> Energy:
         """Energy of the boundary below ``level``, all loops outside it being chosen, at least."""
         return sum(self.cross(level, v, self.count(level, v, tile, loops), tile) for v in self.crossed[level])
 
-    def once(self) -> Energy:
-        """Energy of all boundaries, at least: every word that an instance needs comes in once (*every word once*)."""
-        total: Energy = 0
+    @cached_property
+    def once_at(self) -> list[Energy]:
+        """Energy of the boundary below each level, at least: every word comes in once (*every word once*)."""
+        found: list[Energy] = [0]
         for level in range(1, len(self.keep)):
+            total: Energy = 0
             seen = [n * inside for n, inside in zip(self.rest, self.inside[level - 1], strict=True)]
             for v in self.crossed[level]:
                 words = math.prod(values(rank, seen, self.design.bounds) for rank in self.design.ranks[v])
-                linked, boxes = self.near(level, v), math.prod(self.offsets(level, v))
-                steps = Steps(0, words) if linked else Steps(words)
-                total += self._crossing(level, v, steps, boxes, rounded=linked or self.coincide(level, v))
-        return total
-
-    # What lies further in, over all choices that are left.
-
-    @kept
-    def fits(self, k: int, tile: Factors) -> bool:
-        """Whether a tile fits its level."""
-        return self.design.fits(k, self.keep[k], self.extent(k + 1, tile))
-
-    def _run(self, d: int, tile: Factors) -> Factors:
-        """Where a run of loops starts: the tile for all dimensions of one's kind, else 0."""
-        return tuple(map(operator.mul, tile, self.alike[d]))
-
-    def start_of(self, loops: Sequence[Loop], tile: Factors) -> Factors:
-        """Where the run of loops that ends at a tile started: by dimension of the innermost loop's kind, else 0."""
-        if not loops:
-            return (0,) * len(tile)
-        start = list(self._run(loops[-1][0], tile))
-        for d, bound, _ in reversed(loops):
-            if not start[d]:
-                break
-            start[d] *= bound
-        return tuple(start)
-
-    @kept
-    def inward(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
-        """Least energy from the loops of a level inward; ``j`` is the innermost loop outside, ``start`` of its run."""
-        if k == 0:
-            return 0 if self.design.temporal[0].takes(tile) else math.inf
-        # What is outside matters where no loop stands here, or all are of its kind.
-        alike = [False] * len(tile) if j is None else self.alike[j]
-        going_on = (self.floor(k, tile, cut, j, start) for cut in self.design.cuts(k, tile, alike))
-        return min(self._fresh(k, tile), min(going_on, default=math.inf))
-
-    @kept
-    def _fresh(self, k: int, tile: Factors) -> Energy:
-        """The same where a run starts at the tile: a longer one costs no more."""
-        movers = self.movers[k]
-        if movers is None:
-            fresh = (self.floor(k, tile, cut, None, tile) for cut in self.design.cuts(k, tile) if cut != tile)
-        else:
-            ways = ((d, part) for d in movers for part in _parts(tile, (d,)))
-            fresh = (self._any_cut(k, part, d, self._run(d, tile)) for d, part in ways)
-        return min(fresh, default=math.inf)
-
-    @cached_property
-    def movers(self) -> list[dict[int, list[int]] | None]:
-        """By level and innermost loop, which others may stand there; None where only some factors of one may."""
-        found: list[dict[int, list[int]] | None] = []
-        for slot in self.design.temporal:
-            whole = [d for d, size in enumerate(self.rest) if all(slot.admits(d, n) for n in divisors(size))]
-            shut = [d for d, size in enumerate(self.rest) if [n for n in divisors(size) if slot.admits(d, n)] == [1]]
-            known = set(whole) | set(shut) == set(range(len(self.rest)))
-            found.append({d: [e for e in whole if slot.rank[e] >= slot.rank[d]] for d in whole} if known else None)
+                total += self.cross(level, v, Steps(0, words) if self.near(level, v) else Steps(words))
+            found.append(total)
         return found
 
-    @kept
-    def _any_cut(self, k: int, tile: Factors, d: int, start: Factors) -> Energy:
-        """Least energy from any cut of a tile inward, by one prime after another; ``d`` is the innermost loop."""
-        further = [self._any_cut(k, part, d, start) for part in _parts(tile, (self.movers[k] or {})[d])]
-        return min([self.below(k, tile, d, start), *further])
+    def once(self) -> Energy:
+        """Energy of all boundaries, at least."""
+        return sum(self.once_at)
 
-    def floor(self, k: int, tile: Factors, cut: Factors, j: int | None, start: Factors) -> Energy:
-        """Least energy from a cut inward, whatever the order of its loops."""
-        moved = [d for d, size in enumerate(tile) if cut[d] != size]
-        if not moved:
-            return self.below(k, cut, j, start)
-        rank = self.design.temporal[k].rank
-        # The run outside goes on where all loops are of its kind.
-        goes_on = j is not None and all(self.alike[j][d] for d in moved)
-        first = min(rank[d] for d in moved)
-        inner = (d for d in moved if rank[d] == first)
-        return min(self.below(k, cut, d, start if goes_on else self._run(d, tile)) for d in inner)
+    # A boundary of which the innermost loop outside and the start of its run are known alone.
 
-    def below(self, level: int, tile: Factors, j: int | None, start: Factors) -> Energy:
-        """Least energy from the boundary below a level inward, given the tile inside and the innermost loop outside."""
-        if not self.fits(level - 1, tile):
-            return math.inf
-        rest = self.inward(level - 1, tile, j, start)
-        if rest == math.inf:
-            return rest
-        if j is None:
-            return rest + self.certain(level, tile, ())
-        return rest + sum(self._boundary(level, v, tile, j, start) for v in self.crossed[level])
+    def boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> Energy:
+        """Energy of what crosses for one data space; ``j`` is the innermost loop outside, of run ``start``."""
+        still = self.design.still[v]
+        if not still[j]:
+            alone = self.design.shared[v][j] is None
+            return self._whole(level, v, tile) if alone else self._sliding(level, v, tile, j, start[j])
+        # Lemma *trailing run*: its steps read nothing, as if its loops stood inside.
+        at = tuple([there if there and stays else here for here, there, stays in zip(tile, start, still, strict=True)])
+        return self._trailing(level, v, at)
 
     @kept
-    def _boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> Energy:
-        design, shared = self.design, self.design.shared[v]
+    def _whole(self, level: int, v: int, tile: Factors) -> Energy:
+        """The same where every step fetches the whole box."""
+        outside = math.prod(self.rest) // math.prod(tile)
+        return self.cross(level, v, Steps(self.design.words(v, self.extent(level, tile)) * outside), tile)
+
+    @kept
+    def _trailing(self, level: int, v: int, tile: Factors) -> Energy:
+        """The same where loops that stand inside leave the box in place, and no others are known."""
         outside = [rest // size for rest, size in zip(self.rest, tile, strict=True)]
-        if not design.idle(v, j) and shared[j] is not None:
-            return self._sliding(level, v, tile, j, start[j])
-        words = design.words(v, self.extent(level, tile)) * math.prod(outside)
-        if not design.idle(v, j):
-            return self.cross(level, v, Steps(words), tile)
-        # Lemma *trailing run*: its steps read nothing. Outside, only the innermost loop of a window surely moves.
-        trailing = math.prod(start[d] // tile[d] for d in range(len(tile)) if start[d] and design.idle(v, d))
-        sliding = [d for d, rank in enumerate(shared) if rank is not None and outside[d] > 1]
-        if design.resting and sliding:
+        # Only the innermost loop of a window surely moves.
+        sliding = [d for d, rank in enumerate(self.design.shared[v]) if rank is not None and outside[d] > 1]
+        if self.design.resting and sliding:
             # Lemma *windows that rest*: any loop over a shared rank may be the innermost that moves.
-            return min(self._sliding(level, v, tile, d, 0, trailing) for d in sliding)
+            return min(self._sliding(level, v, tile, d, 0, trailing=True) for d in sliding)
         primes = [divisors(self.rest[d])[1] for d in sliding if self._may_cancel(level, v, tile, d, outside)]
         least = min(primes, default=1)
-        return self.cross(level, v, Steps(words // trailing * max(1, least - 1)), tile, least)
+        if least == 1:
+            return self._whole(level, v, tile)
+        words = self.design.words(v, self.extent(level, tile)) * math.prod(outside)
+        return self.cross(level, v, Steps(words * (least - 1)), tile, least)
 
-    def _sliding(self, level: int, v: int, tile: Factors, j: int, start: int, trailing: int = 0) -> Energy:
+    @kept
+    def _sliding(self, level: int, v: int, tile: Factors, j: int, start: int, *, trailing: bool = False) -> Energy:
         """What steps fetch at least, links served, however far the innermost loop stands outside.
 
-        Lemma *strides beyond an unrolling*. ``trailing``: iterations of the loops further in, which move nothing; then
-        no link serves a step.
+        Lemma *strides beyond an unrolling*. ``trailing``: whether loops inside the tile moved nothing; then no link
+        serves a step.
         """
         strides = {tile[j] * inside[j] for inside in self.inside[level:]}
-        return min(self._slid(level, v, tile, j, start, trailing, one) for one in strides)
+        return min(self._slid(level, v, tile, j, start, one, trailing=trailing) for one in strides)
 
-    def _slid(self, level: int, v: int, tile: Factors, j: int, start: int, trailing: int, stride: int) -> Energy:
+    def _slid(self, level: int, v: int, tile: Factors, j: int, start: int, stride: int, *, trailing: bool) -> Energy:
         """Lemmas *sliding window*, *moves within reach*, *steps unlike the innermost*, one iteration moving so far."""
         design, inside, extent = self.design, self.inside[level], self.extent(level, tile)
         outside = [rest // size for rest, size in zip(self.rest, tile, strict=True)]
@@ -251,7 +174,7 @@ class Bounds(Charges):
         cancel = bool(others) and self._may_cancel(level, v, tile, j, outside)
         far, grid = (0, 0) if trailing else self.distances(level, v, extent)[rank]
         step, linked = coef[j] * stride, within(coef[j] * stride, far, grid)
-        total = math.prod(outside) // max(1, trailing)
+        total = math.prod(outside)
         if step < length:
             alike = len(others) > 1
             if len(others) == 1:
@@ -262,7 +185,7 @@ class Bounds(Charges):
             beyond = outside[j] * tile[j] // start if start else 1
             if not alike and beyond > 1:
                 # Loops beyond the run slide only past loops that leave the box in place, one of which is the innermost.
-                stays = any(n > 1 and design.idle(v, d) for d, n in enumerate(outside))
+                stays = any(n > 1 and design.still[v][d] for d, n in enumerate(outside))
                 rounds = -(-rounds * (beyond + 1) // 2) if stays else rounds * beyond
             new = (total - rounds) * (full // length * step)
             steps = Steps(rounds * full, new) if linked else Steps(rounds * full + new)
@@ -292,12 +215,6 @@ class Bounds(Charges):
         steps = [abs(design.ranks[v][shared[j] or 0][d]) * span for d, span in zip(moving, spans, strict=True)]
         limits = [design.bounds[d] // span for d, span in zip(moving, spans, strict=True)]
         return all(math.lcm(*steps) // step < limit for step, limit in zip(steps, limits, strict=True))
-
-
-def _parts(tile: Factors, dims: Sequence[int]) -> list[Factors]:
-    """Return a tile less one prime of one of some dimensions, in every way."""
-    primes = ((d, p) for d in dims for p in divisors(tile[d])[1:] if len(divisors(p)) == 2)
-    return [(*tile[:d], tile[d] // p, *tile[d + 1 :]) for d, p in primes]
 
 
 def _new_words(full: int, sides: list[int], move: list[int]) -> int:

@@ -9,8 +9,9 @@ from typing import Any
 from jouleloop.proof.charges import Energy
 from jouleloop.proof.cost import cost_of, shown
 from jouleloop.proof.design import Design, Factors, Keep, Nest
-from jouleloop.proof.lemmas import Bounds, Loop
+from jouleloop.proof.lemmas import Loop
 from jouleloop.proof.rules import Objective, Refused, check_bound
+from jouleloop.proof.tables import Bounds
 
 
 @dataclass
@@ -44,18 +45,16 @@ class Part:
 
     def verify(self, part: dict[str, Any]) -> None:
         """Raise `Refused` where a part of a certificate is no argument."""
-        self.bounds = Bounds(self.design, self.keep, self.factors)
-        whole, top, units = self.bounds.rest, len(self.keep) - 1, self.bounds.units()
-        if not self.bounds.fits(top, whole):
+        bounds, claimed_pj = Bounds(self.design, self.keep, self.factors), part["bound_pj"]
+        self.bounds = bounds
+        if not bounds.fits(len(self.keep) - 1, bounds.rest):
             return
         if part["lemma"] == "bound":
-            least = units + self.bounds.once()
-            if not self.holds(least, part["bound_pj"]):
-                # The tables take long.
-                least = max(least, units + self.bounds.inward(top, whole, None, (0,) * len(whole)))
-            self.hold(least, part["bound_pj"], "the part")
+            wanted_pj = max(claimed_pj or Fraction(0), self.objective.energy_pj(self.limit, bounds.steps))
+            bounds.enough = math.inf if claimed_pj is None else Fraction(wanted_pj) / self.design.unit_pj
+            self.hold(bounds.least(), claimed_pj, "the part")
         else:
-            self.node(whole, [], units, part["cuts"])
+            self.node(bounds.rest, [], bounds.units(), part["cuts"])
 
     def node(self, tile: Factors, loops: list[list[Loop]], certain: Energy, cuts: list[dict[str, Any]]) -> None:
         """Check that every cut at a node is left out with reason or followed.
@@ -93,19 +92,12 @@ class Part:
         self.tell()
         self.hold(least, claimed_pj, what)
 
-    def holds(self, least: Energy, claimed_pj: float | None) -> bool:
-        """Return whether a bound is as stated and rules out what it stands for, without slack for rounding."""
-        energy_pj = math.inf if least == math.inf else Fraction(least) * self.design.unit_pj
-        return energy_pj >= (math.inf if claimed_pj is None else claimed_pj) and self._rules_out(energy_pj)
-
-    def _rules_out(self, energy_pj: Energy) -> bool:
-        return energy_pj == math.inf or self.objective.worth(Fraction(energy_pj), self.bounds.steps) >= self.limit
-
     def hold(self, least: Energy, claimed_pj: float | None, what: str) -> None:
-        """Check that a bound follows from the lemmas, and that it rules out what it stands for."""
+        """Check that a bound follows from the lemmas, and that it rules out what it stands for, without slack."""
         energy_pj = least if least == math.inf else Fraction(least) * self.design.unit_pj
         claimed = math.inf if claimed_pj is None else claimed_pj
-        check_bound(float(energy_pj), claimed, what, rules_out=self._rules_out(energy_pj))
+        rules_out = least == math.inf or self.objective.worth(Fraction(energy_pj), self.bounds.steps) >= self.limit
+        check_bound(float(energy_pj), claimed, what, rules_out=rules_out)
 
     def leaf(self, tile: Factors, loops: list[list[Loop]]) -> None:
         """Evaluate every order of the innermost loops and every order of the spatial loops, one by one."""

@@ -42,7 +42,7 @@ def check_bound(bound_pj: float, claimed_pj: float, what: str, *, rules_out: boo
 
 
 class Objective(NamedTuple):
-    """A product of powers of energy [pJ] and delay [cycles]."""
+    """A product of powers of energy [pJ] and delay [cycles]; that of energy is 0 or 1."""
 
     energy_power: int
     delay_power: int
@@ -50,6 +50,10 @@ class Objective(NamedTuple):
     def worth(self, energy_pj: Fraction, cycles: int) -> Fraction:
         """Return the value of a mapping."""
         return energy_pj**self.energy_power * Fraction(cycles) ** self.delay_power
+
+    def energy_pj(self, worth: Fraction, cycles: int) -> Fraction:
+        """Return the energy [pJ] that is worth so much in some cycles; 0 where none counts."""
+        return worth / Fraction(cycles) ** self.delay_power if self.energy_power else Fraction(0)
 
 
 OBJECTIVES = {"energy": Objective(1, 0), "delay": Objective(0, 1), "edp": Objective(1, 1)}

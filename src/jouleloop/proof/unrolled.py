@@ -1,6 +1,7 @@
 """What follows from an unrolling and a choice of what is kept alone, before any tile is known."""
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
@@ -33,13 +34,14 @@ class Unrolled:
         self.rest = tuple(b // self.inside[-1][d] for d, b in enumerate(design.bounds))
         self.steps = math.prod(self.rest)
 
+    @kept
     def parent(self, child: int, v: int) -> int | None:
         """The next level outside that keeps a data space."""
         return next((k for k in range(child + 1, len(self.keep)) if self.keep[k][v]), None)
 
     def extent(self, level: int, tile: Factors) -> Factors:
         """Indices of the tile inside a boundary, unrolled ones included."""
-        return tuple(t * i for t, i in zip(tile, self.inside[level - 1], strict=True))
+        return tuple(map(operator.mul, tile, self.inside[level - 1]))
 
     def offsets(self, k: int, v: int, extent: Factors | None = None) -> list[int]:
         """By rank, distinct offsets at least among the instances below a level (lemma *distinct boxes*).
@@ -59,6 +61,7 @@ class Unrolled:
         steps = {(a * i // math.gcd(a * i, b * j), b * j // math.gcd(a * i, b * j)) for i in sizes[0] for j in sizes[1]}
         return min(_sums(m, n, *step) for step in steps)
 
+    @kept
     def widest(self, first: int, last: int, v: int) -> int:
         """Product of the widest unrolled dimensions of all ranks, over some levels.
 
@@ -78,7 +81,7 @@ class Unrolled:
         here = [r for r, f in zip(shared, self.factors[k], strict=True) if f > 1 and r is not None]
         while last in self.design.empty:
             last += 1
-        still = [d for d, r in enumerate(shared) if r is None and self.design.idle(v, d)]
+        still = [d for d, r in enumerate(shared) if r is None and self.design.still[v][d]]
         return len(here) > len(set(here)) or any(row[d] > 1 for row in self.factors[k : last + 1] for d in still)
 
     def ends(self, level: int, v: int) -> int:
@@ -92,6 +95,7 @@ class Unrolled:
         along = (math.prod(self.factors[level][d] for d in self.design.ranks[v][r]) for r in ranks)
         return Fraction(1, max(along, default=1))
 
+    @kept
     def partition(self, k: int, v: int) -> int:
         """Words that one instance of a level ever sees, at most; 0 where none of them are spared."""
         if self.design.resumes:
@@ -99,7 +103,7 @@ class Unrolled:
         words = self.design.words(v, self.design.bounds)
         for row in reversed(self.factors[k + 1 :]):
             for d, factor in enumerate(row):
-                if self.design.shared[v][d] is None and not self.design.idle(v, d):
+                if self.design.shared[v][d] is None and not self.design.still[v][d]:
                     words //= factor
         return words
 

@@ -7,7 +7,7 @@ from jouleloop.mapspace.space import build_mapspace
 from jouleloop.optimum.certificate import subject
 from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.proof.design import Design
-from jouleloop.proof.lemmas import Bounds
+from jouleloop.proof.tables import Bounds
 from jouleloop.workload.timeloop_problem import read_problem
 from paths import ROOT
 
