@@ -20,6 +20,7 @@ from differential.native import load
 from differential.problems import draw_problem
 from differential.residual_space import least_pj, mappings, sizes
 from differential.shared import few_energies
+from differential.tiny import draw_tiny
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapspace.space import MapSpace, build_mapspace
@@ -290,6 +291,16 @@ def test_designs_that_an_earlier_search_got_wrong(name: str, optimum_pj: float) 
     assert found.evaluation.energy_pj == pytest.approx(optimum_pj, rel=1e-12)
     data = certify(space, replace(target.constraints, factors="imperfect"), target.costs, found, target.semantics)
     assert verify(check_form(data)).parts > 0
+
+
+@pytest.mark.parametrize(("family", "seed"), [("product", 13), ("windows", 26)])
+def test_a_minimum_above_a_size_of_one_leaves_no_mapping(family: str, seed: int) -> None:
+    problem, target = load(draw_tiny(seed, family))
+    space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
+    least = [max(slot.least[d] for slot in space.temporal) for d, bound in enumerate(problem.bounds) if bound == 1]
+    assert max(least) > 1
+    assert not any(mappings(space))
+    assert search_residuals(space, target.costs, semantics=target.semantics).status == "no_mapping"
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from jouleloop.model.arrays import MAX_LOOPS, SPATIAL, Bools, Ints, NestArrays, 
 from jouleloop.model.encode import encode, narrowed
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
+from jouleloop.optimum.arrays import FIXED, LEAST
 from jouleloop.optimum.candidates import MOST_UNROLLINGS
 from jouleloop.optimum.driver import SEARCH, Kernel, Task, search
 from jouleloop.optimum.limit import Watch
@@ -125,7 +126,7 @@ class ImperfectKernel(Kernel):
         factors, chosen = np.ascontiguousarray(factors[which]), chosen[which]
         self.factors, self.idle, self.chosen = factors, idle, np.ascontiguousarray(chosen)
         self.parts = np.zeros((0, 2), np.int64)
-        if not len(factors):
+        if not len(factors) or not self._holds_minima():
             return
         self._fill_arrangements([[found for _, found in level] for level in options])
         bounds = np.full((len(self.space.keeps), len(factors)), np.inf)
@@ -136,6 +137,11 @@ class ImperfectKernel(Kernel):
         growth = _GROWTH_WINDOWS if self.windows else _GROWTH
         bounds = bounds.ravel()[order]
         self.queue = Queue(bounds, SLACK, self.follow, self.counters, growth=growth, turns=_TURNS)
+
+    def _holds_minima(self) -> bool:
+        """Whether no open loop has to be longer than its dimension; the search itself leaves out those of size 1."""
+        slots = slot_array(self.space.temporal, len(self.problem.bounds))
+        return not ((slots[..., FIXED] == FREE) & (slots[..., LEAST] > np.array(self.problem.bounds))).any()
 
     def ask_padded(self, seconds: float | None, within: Watch | None = None) -> None:
         """Look for a good mapping among those of layers slightly larger, once."""
