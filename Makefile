@@ -28,8 +28,8 @@ PYTEST := $(BIN)/python -m pytest $(SPREAD)
 all: $(VENV)/installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakemake --cores $(CORES)
 
-# Types take one core, and so do the kernels where they are to be compiled.
-test: $(VENV)/installed-dev
+# One core installs what tests need and checks types, the other compiles the kernels. Without a lock the package is installed again.
+test: $(if $(LOCK),$(VENV)/packages,$(VENV)/installed-dev)
 	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) --no-print-directory -j 2 --output-sync lint $(VENV)/installed
 	PATH="$(abspath $(BIN)):$$PATH" JOULELOOP_NO_INSTALL=1 $(PYTEST) -m "not ($(LONG))"
 
@@ -54,7 +54,8 @@ test-newest:
 	rm -rf .venv-newest
 	$(MAKE) VENV=.venv-newest LOCK= test
 
-lint: style types
+# The longer one first.
+lint: types style
 
 style: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -6,6 +6,9 @@ from collections.abc import Generator, Iterator
 
 import pytest
 
+#: Files of which one part takes minutes, besides those of the workflow.
+LONG = ("test_fused_certificates.py", "test_grouped_unrollings.py", "test_residual_search.py", "test_divisible.py")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fix", action="store_true", help="write the generated files again instead of failing")
@@ -24,7 +27,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files that take longest first, so that no worker has one left when the others have ended."""
-    items.sort(key=lambda item: "workflow" not in item.path.parts)
+    items.sort(key=lambda item: ("workflow" not in item.path.parts, item.path.name not in LONG))
 
 
 @pytest.fixture

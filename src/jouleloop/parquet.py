@@ -119,7 +119,7 @@ def _parts(file: pq.ParquetFile, where: Where, columns: Callable[[str], bool] | 
     wanted = [name for name in schema.names if columns is None or columns(name)]
     tested = {name: pa.array(sorted(values), pa.string()) for name, values in where.items()}
     found = [number for number in range(file.num_row_groups) if _may_hold(file.metadata.row_group(number), where)]
-    empty = pa.schema([schema.field(name) for name in wanted], schema.metadata).empty_table()
+    shape = pa.schema([schema.field(name) for name in wanted], schema.metadata)
     none = True
     for batch in file.iter_batches(PART_ROWS, found, list(dict.fromkeys([*wanted, *where])), use_threads=False):
         part, read = pa.Table.from_batches([batch]), batch.num_rows
@@ -129,12 +129,12 @@ def _parts(file: pq.ParquetFile, where: Where, columns: Callable[[str], bool] | 
             part = part.filter(is_in(part[name].cast(pa.string()), values))
         if part.num_rows:
             none = False
-            rows = [part.select(wanted).cast(empty.schema)]
+            rows = [part.select(wanted).cast(shape)]
             del part, batch  # it is for the caller to let them go
             yield rows.pop()
         _give_back(read)
     if none:
-        yield empty
+        yield shape.empty_table()  # Arrow imports pandas for it
 
 
 def _give_back(rows: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.config.load import Study, load_study, published_sweeps
-from jouleloop.curves.sweep import check_capacities
+from jouleloop.curves.check import check_capacities
 from jouleloop.files import is_file, remove_left_over
 from jouleloop.layouts import Layout
 from jouleloop.memory import group_kills, group_limit

@@ -69,13 +69,27 @@ class Bench:
     sound: dict[str, bytes]
 
     @classmethod
-    def prepared(cls, folder: Path) -> "Bench":
-        """Run the sweep once, undisturbed."""
+    def prepared(cls, folder: Path, *, workflow: bool) -> "Bench":
+        """Run the sweep once, undisturbed, and the small ``workflow`` where it is asked for."""
+        folder.mkdir()
         (folder / "many.yaml").write_text(SWEEP)
         bench = cls(folder, {})
         code, text = bench.run("undisturbed")
         assert code == 0, text
+        if workflow:
+            shutil.copytree(ROOT / ".test", bench.workflow, ignore=shutil.ignore_patterns("results", ".snakemake"))
+            snakemake(bench.workflow)
         return cls(folder, bench.tables("undisturbed"))
+
+    def copied(self, folder: Path) -> "Bench":
+        """Return the same in another folder, for another process."""
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        return Bench(folder, self.sound)
+
+    @property
+    def workflow(self) -> Path:
+        """Return the folder of the workflow that runs what is in .test."""
+        return self.folder / "workflow"
 
     def start(self, output: str, limits: Limits = (), kernels: Path | None = None) -> "subprocess.Popen[str]":
         """Start the sweep under resource limits [resource, amount]."""
@@ -305,10 +319,7 @@ def flipped_runs(bench: Bench, chance: random.Random) -> Counter[str]:
 
 def outputs(bench: Bench, chance: random.Random) -> Counter[str]:
     """Damage some final files of a workflow, `summary.json` always: a run that had nothing to do makes them again."""
-    folder = bench.folder / "workflow"
-    if not folder.exists():
-        shutil.copytree(ROOT / ".test", folder, ignore=shutil.ignore_patterns("results", ".snakemake"))
-        snakemake(folder)
+    folder = bench.workflow
     sound = final_files(folder / "results")
     summary = folder / "results/summary.json"
     paths = [summary, *chance.sample([path for path in sound if path != summary], 5)]

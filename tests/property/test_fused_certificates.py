@@ -1,10 +1,12 @@
 """Certificates of random fused chains: the verifier has the ways of the search, and no attack is accepted."""
 
 import itertools
+import json
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -15,11 +17,30 @@ from jouleloop.errors import JouleloopError
 from jouleloop.fusion.certificate import chain_subject
 from jouleloop.fusion.plan import Group
 from jouleloop.fusion.search import ChainSearch
+from jouleloop.proof import fused
 from jouleloop.proof.chain import FusedChain
+from jouleloop.proof.design import Design
 from jouleloop.proof.form import check_form, digest_of
 from jouleloop.proof.fused import Floors, verify_chain
 from jouleloop.proof.rules import Refused
 from shares import in_shares
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _designs_are_bounded_once() -> Iterator[None]:
+    """Keep what every word once costs in a design: an attack leaves most designs of a certificate as they are."""
+    once_of, kept = fused.once_of, dict[str, Fraction | float]()
+
+    def once(data: dict[str, Any]) -> Fraction | float:
+        key = json.dumps(data, sort_keys=True)
+        if key not in kept:
+            kept[key] = once_of(Design(data))
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fused, "Design", lambda data: data)
+        patch.setattr(fused, "once_of", once)
+        yield
 
 
 def judged(data: dict[str, Any]) -> str:

@@ -1,6 +1,5 @@
 """The search of loops that end early against all mappings of small mapspaces, and its bounds against the model."""
 
-import copy
 import itertools
 import json
 import math
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from attacks import copied
 from differential.case import Case, components
 from differential.hardware import draw_architecture, draw_energies
 from differential.imperfect import draw_mapping
@@ -163,11 +163,11 @@ def test_a_number_changed_in_a_certificate_of_windows_is_refused() -> None:
     data = certificate_of("eyeriss", Layer.of("conv", C=2, M=2, P=5, Q=3, R=3, S=2, w_stride=2))
     # Those of the argument are left to the attacks.
     for path in numbers({**data, "parts": []}):
-        changed = copy.deepcopy(data)
+        changed = copied(data)
         place = reduce(lambda at, key: at[key], path[:-1], changed)
         place[path[-1]] += 1
         with pytest.raises(InputError):
-            check_form(copy.deepcopy(changed))
+            check_form(copied(changed))
         changed["digest"] = digest_of(changed)
         if path[0] in ("value", "mapping") or path[1:2] in (("bounds",), ("compute_pj",)):
             # Another layer, another energy or other loops: the claim is false.

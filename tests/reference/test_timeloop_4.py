@@ -73,26 +73,20 @@ def test_loops_that_end_early_are_counted_alike(version: str) -> None:
         wrong += [f"{record['seed']}: {line}" for line in differences(problem, target, mapping, record["real"])]
         told += bool(mapping.reuse)
         if not mapping.reuse and others < len(records) // 4:
-            before = evaluate_mapping(problem, target.arch, target.costs, mapping, check_capacity=False)
-            others += any(stats.energy_pj != before.levels[k].data[name].energy_pj for k, name, stats in _stats(record))
+            now, before = (
+                evaluate_mapping(problem, target.arch, target.costs, mapping, semantics, check_capacity=False).levels
+                for semantics in (version, "timeloop-3.0.3")
+            )
+            others += any(
+                stats.energy_pj != earlier.data[name].energy_pj
+                for level, earlier in zip(now, before, strict=True)
+                for name, stats in level.data.items()
+            )
     assert wrong == []
     assert len(records) >= 160
     assert told >= len(records) // 4
     # Version 3.0.3 counts most of them otherwise.
     assert others >= len(records) // 4
-
-
-def _stats(record: dict[str, Any]) -> list[tuple[int, str, Any]]:
-    problem, target = load_record(record)
-    found = evaluate_mapping(
-        problem,
-        target.arch,
-        target.costs,
-        load_mapping(record, problem, target),
-        target.semantics,
-        check_capacity=False,
-    )
-    return [(k, name, stats) for k, level in enumerate(found.levels) for name, stats in level.data.items()]
 
 
 @pytest.mark.parametrize(
@@ -216,4 +210,6 @@ def test_its_optima_are_not_those_of_3_0_3() -> None:
             continue
         before = run_search(replace(case, semantics="timeloop-3.0.3"))
         lower += before.status == "ok" and real.energy_pj < before.energy_pj * (1 - 1e-9)
-    assert lower > 3
+        if lower > 3:
+            return
+    pytest.fail("too few are lower")

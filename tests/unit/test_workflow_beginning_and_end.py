@@ -1,5 +1,7 @@
 """How a workflow begins and ends: a refusal is told before any job, and what was found after the last."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,11 @@ def test_a_run_ends_in_what_it_found_and_where(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "results/report.html").write_text("page")
     last = "in words: results/verdicts.txt; all of it: results/report.html"
     assert flow.answer().splitlines() == ["", "sweep  verdict", "first  exact", "", last]
+
+
+def test_rules_are_read_without_tables_statistics_and_searches() -> None:
+    """Each start of Snakemake and each of its groups of jobs reads the rules; these imports take over a second."""
+    slow = ("pandas", "scipy", "numba", "jouleloop.engines.native")
+    code = f"import sys, jouleloop.workflow; print([name for name in {slow} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

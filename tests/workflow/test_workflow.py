@@ -173,7 +173,7 @@ def test_results_of_an_interrupted_run_are_not_taken(finished: Path, tmp_path: P
     segment = next((folder / "results/store").glob("segment-*.parquet"))
     segment.write_bytes(segment.read_bytes()[:300])
     (folder / "results/energies.parquet").unlink()
-    done = snakemake(folder)
+    done = snakemake(folder, "results/energies.parquet")
     assert done.returncode == 0, done.stderr
     assert contents(folder) == contents(finished)
 

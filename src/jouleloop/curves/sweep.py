@@ -1,14 +1,12 @@
 """Sweeps of a capacity: the curves of their layers on one architecture, a row a step, and a row a curve in short."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from jouleloop.columns import write_table
-from jouleloop.config.load import Study
 from jouleloop.curves.beside import curve_growth, ratios
 from jouleloop.curves.hardware import dram_words, level_of
 from jouleloop.curves.kept import KeptSearches, question_key
@@ -16,33 +14,16 @@ from jouleloop.curves.largest import largest_words
 from jouleloop.curves.network import S, totals, within
 from jouleloop.curves.staircase import Limits, Question, Staircase, walk
 from jouleloop.engines.protocol import SearchOptions
-from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.layouts import Layout
 from jouleloop.optimum.limit import INTERRUPT, Tell
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.study.compute import Job, SearchInterrupted
-from jouleloop.study.targets import TargetSet
 from jouleloop.units import energies_in
 from jouleloop.workload.sweep import Sweep
 
 #: Shares above the least for which a curve tells the smallest capacity, in percent.
 PERCENTS = (0, 1, 5, 10)
 Row = dict[str, Any]
-
-
-def check_capacities(study: Study, targets: Mapping[str, TargetSet]) -> None:
-    """Raise `InputError` where a sweep of a capacity cannot be run on an architecture, with the faults of all."""
-    faults: list[Fault] = []
-    if study.capacity_sweeps and study.config.engine != "native":
-        text = "proves no curve: sweeps of a capacity need the native engine"
-        faults.append(Fault(text, "config", "engine", study.config.engine, "native"))
-    for sweep in study.capacity_sweeps:
-        for name in filter(sweep.runs_on, targets):
-            try:
-                level_of(targets[name].arch, sweep.levels.get(name))
-            except InputError as error:
-                faults += [replace(one, source=sweep.source, field=f"levels.{name}") for one in error.faults]
-    raise_all(faults)
 
 
 def capacity_tables(

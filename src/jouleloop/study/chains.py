@@ -7,7 +7,6 @@ from typing import Any
 
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all
 from jouleloop.fusion.hardware import Fusion
-from jouleloop.fusion.search import ChainSearch
 from jouleloop.fusion.sweep import ChainPoint, ChainSweep
 from jouleloop.mapping.formats import from_levels
 from jouleloop.optimum.limit import INTERRUPT, Watch
@@ -72,6 +71,8 @@ def chain_records(
     progress
         Called with the numbers of chains found in the store and searched since the last call.
     """
+    from jouleloop.fusion.search import ChainSearch  # noqa: PLC0415 - slow to import, and rules only check chains
+
     store.check_writable()
     seconds = job.options.seconds
     made: list[tuple[ChainPoint, str, tuple[Fusion, ...] | Record]] = []

@@ -9,7 +9,8 @@ import pytest
 import jouleloop as jl
 from jouleloop.columns import read_table
 from jouleloop.config.load import Study, load_study
-from jouleloop.curves.sweep import capacity_tables, check_capacities, write_capacity
+from jouleloop.curves.check import check_capacities
+from jouleloop.curves.sweep import capacity_tables, write_capacity
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import SearchOptions
 from jouleloop.errors import InputError

@@ -20,7 +20,7 @@ from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.optimum import candidates, limit, mesh, queue, solve
+from jouleloop.optimum import candidates, incumbent, limit, mesh, queue, solve
 from jouleloop.optimum.limit import BUDGET, INTERRUPT, MEMORY, NODE_COUNT, SECONDS, Limit, Progress, Watch
 from jouleloop.optimum.optimise import Search
 from jouleloop.optimum.residual import optimise, padded
@@ -32,6 +32,12 @@ SEEDS = range(14)
 LONG = 9
 #: What rounding of sums may hide.
 ROUNDING = 1 + 1e-9
+
+
+@pytest.fixture(autouse=True)
+def _short_walks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds hang on no walk for a first mapping, and any mapping does here; `test_incumbent.py` has walks whole."""
+    monkeypatch.setattr(incumbent, "EVALUATIONS", 100)
 
 
 class Fine(Watch):

@@ -1,5 +1,7 @@
 """What is made after an edit: the bytes of a run from empty results, and no more figures than show the edit."""
 
+import contextlib
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from made import make
 from paths import ROOT
 
 SWEEPS = ("inputs", "outputs")
-ONE_FORMAT, TWO_FORMATS = ({"figure_formats": names} for names in (["svg"], ["svg", "pdf"]))
+ONE_FORMAT, TWO_FORMATS = ({"figure_formats": names} for names in (["svg"], ["svg", "png"]))
 STAGES = ("theory_ratio", "growth", "laws")
 MADE = [layout.file for layout in (VERDICTS, LAWS, THEORY_RATIO)]
 
@@ -41,6 +43,14 @@ def written(study: Study, folder: Path) -> dict[str, bytes]:
     make(study, folder, stages=STAGES, figures=["breakdown", "laws", "dram_bound"], page=MADE)
     paths = [path for path in folder.rglob("*") if path.is_file() and "store" not in path.parts]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """Return the project and the files of a study; tests copy its results."""
+    project = tmp_path_factory.mktemp("first")
+    with contextlib.chdir(ROOT):
+        return project, written(study_of(project, 5), project / "results")
 
 
 @pytest.fixture
@@ -77,29 +87,37 @@ def test_an_edit_makes_what_is_made_from_empty(
     assert written(edited, tmp_path / "empty") == after
     same = {name for name, content in after.items() if before.get(name) == content}
     changed = {name for name in after if name.startswith("figures/")} - same
-    assert changed == {f"figures/{name}.{ending}" for name in of("inputs") for ending in ("svg", "pdf")}
+    assert changed == {f"figures/{name}.{ending}" for name in of("inputs") for ending in ("svg", "png")}
     assert not {"energies.csv", "verdicts.csv", "laws.csv", "theory_ratio.csv", "report.html"} & same
 
 
 @pytest.mark.parametrize(("changed", "value"), [("versions", {}), ("code_digest", "another")])
 def test_other_versions_and_other_code_draw_all_again(
-    changed: str, value: Any, tmp_path: Path, drawn: list[str], monkeypatch: pytest.MonkeyPatch
+    changed: str,
+    value: Any,
+    tmp_path: Path,
+    first: tuple[Path, dict[str, bytes]],
+    drawn: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
-    study = study_of(tmp_path, 5)
-    first = written(study, tmp_path / "results")
-    drawn.clear()
-    assert written(study, tmp_path / "results") == first
+    project, files = first
+    study = study_of(project, 5)
+    shutil.copytree(project / "results", tmp_path / "results")
+    assert written(study, tmp_path / "results") == files
     assert drawn == []
     monkeypatch.setattr(draw, changed, lambda *_: value)
     written(study, tmp_path / "results")
     assert sorted(drawn) == of(*SWEEPS)
 
 
-def test_another_margin_tests_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_margin_tests_again(
+    tmp_path: Path, first: tuple[Path, dict[str, bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
-    before = written(study_of(tmp_path, 5), tmp_path / "results")
-    after = written(study_of(tmp_path, 5, statistics={"margin": 0.5}), tmp_path / "results")
+    project, before = first
+    shutil.copytree(project / "results", tmp_path / "results")
+    after = written(study_of(project, 5, statistics={"margin": 0.5}), tmp_path / "results")
     assert before["verdicts.csv"] != after["verdicts.csv"]
     assert {name for name in after if name.startswith("parts/growth")}.isdisjoint(before)
 

@@ -1,6 +1,8 @@
 """The store: its index says what the segments hold, and no damaged bit of either becomes a number."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +79,20 @@ def test_flipped_bits_never_become_a_number(folder: Path, name: str) -> None:
         found = dict(ResultStore(folder).read(RECORDS))
         assert all(RECORDS[key] == record for key, record in found.items()), f"seed {seed}"
         assert len(found) >= len(RECORDS) - 3, f"seed {seed}"
+
+
+def test_results_are_written_merged_and_read_without_pandas(tmp_path: Path) -> None:
+    """Each job of a search does that; pandas takes a quarter of a short one to be imported."""
+    code = """
+import sys
+from pathlib import Path
+from jouleloop.study.store import ResultStore
+
+store = ResultStore(Path(sys.argv[1]))
+segments = [store.write({name: {"status": "ok"}}) for name in ("first", "second")]
+assert store.merge(segments) not in segments
+assert len(dict(ResultStore(store.folder).read(store.keys()))) == 2
+print("pandas" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "False", done.stderr
