@@ -93,15 +93,10 @@ def _unit(rank: Rank, steps: Sequence[int]) -> tuple[int, ...]:
     return int(math.copysign(1, first)), int(math.copysign(4 * one.factor, second))
 
 
-def _classes(rank: Rank, unit: Sequence[int]) -> tuple[float, int]:
+def _classes(rank: Rank, unit: tuple[int, ...]) -> tuple[float, int]:
     """Return `Layout.share` and `Layout.largest`."""
-    if len(rank) < 2:
-        return 1.0, 1
-    (m, n), (first, second) = (one.factor for one in rank), map(abs, unit)
-    # First and second instances that are so far apart hold one box.
-    boxes = m * n - max(0, m - second) * max(0, n - first)
-    most = min(-(-m // second), -(-n // first))
-    return m * n / (boxes * most), most
+    sizes = _instances(rank, unit).values()
+    return sum(sizes) / (len(sizes) * max(sizes)), max(sizes)
 
 
 def _reached(rank: Rank, tile: Sequence[int], wanted: int) -> bool:
