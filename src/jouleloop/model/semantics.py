@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from jouleloop.errors import Fault, MappingError
-from jouleloop.workload.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Rules:
     def contain(self, asked: "Rules") -> bool:
         """Whether a program of these rules counts as ``asked``, where what it knows besides is not stated to it.
 
-        `zero_shift_keeps_last` tells windows apart alone, see `has_windows`.
+        `zero_shift_keeps_last` tells windows and gaps apart alone.
         """
         more = all(getattr(asked, name) <= getattr(self, name) for name in _ADDITIONS)
         return more and asked.first_fills_elided == self.first_fills_elided
@@ -76,14 +75,3 @@ def rules_of(semantics: str) -> Rules:
         allowed = ", ".join(RULES)
         raise MappingError(Fault("no rules of the native model", field="semantics", value=semantics, allowed=allowed))
     return RULES[semantics]
-
-
-def has_windows(problem: Problem) -> bool:
-    """Whether a rank of a data space is more than one dimension, or one with gaps: whether windows slide over it."""
-    for space in problem.data_spaces:
-        for rank in space.projection:
-            terms = [term for term in rank if problem.bound[term.dimension] > 1]
-            steps = [1 if term.coefficient is None else problem.coefficient[term.coefficient] for term in terms]
-            if len(terms) > 1 or any(step != 1 for step in steps):
-                return True
-    return False

@@ -79,7 +79,6 @@ def of_objective(objective: Iterable[str]) -> Iterator[AskedFeature]:
 
 def _of_reuse(space: MapSpace, rules: Rules) -> Iterator[AskedFeature]:
     """Yield the levels that do not reuse all, and where no bound holds for them."""
-    windows = _windows(space.problem)
     for k, reuse in enumerate(space.reuse):
         level = space.arch.levels[len(space.reuse) - 1 - k]
         if reuse:
@@ -95,7 +94,7 @@ def _of_reuse(space: MapSpace, rules: Rules) -> Iterator[AskedFeature]:
                     yield AskedFeature("passed_by_choice", level.name, data.name)
         outer = k + 1
         if outer < len(space.reuse) and space.spatial[outer] is not None:
-            linked = (reuse.no_temporal_reuse & windows) - space.reuse[outer].no_link_transfer
+            linked = (reuse.no_temporal_reuse & space.problem.windows) - space.reuse[outer].no_link_transfer
             if linked:
                 yield AskedFeature("refetched_windows", level.name, ", ".join(sorted(linked)))
 
@@ -107,7 +106,7 @@ def _of_groups(space: MapSpace) -> Iterator[AskedFeature]:
     at the units and below a level that reuses nothing. What is carried for other instances may be fewer.
     """
     written = {data.name for data in space.problem.data_spaces if data.read_write}
-    several = any(reuse.later for reuse in space.reuse) or written & _windows(space.problem) or space.arch.spreading
+    several = any(reuse.later for reuse in space.reuse) or written & space.problem.windows or space.arch.spreading
     for k, reuse in enumerate(space.reuse):
         level = space.arch.levels[len(space.reuse) - 1 - k]
         linked = written - reuse.no_link_transfer
@@ -115,9 +114,3 @@ def _of_groups(space: MapSpace) -> Iterator[AskedFeature]:
         ingress_pj = level.networks[-1].ingress_pj
         if ingress_pj and not level.reduces and space.spatial[k] is not None and (several or stateless):
             yield AskedFeature("ingress_groups", level.name, ingress_pj)
-
-
-def _windows(problem: Problem) -> set[str]:
-    """Return the data spaces over which windows slide: more than one dimension moves a rank."""
-    moving = (problem.projection_array[:, :, np.array(problem.bounds) > 1] != 0).sum(axis=2) > 1
-    return {space.name for space, slides in zip(problem.data_spaces, moving.any(axis=1), strict=True) if slides}

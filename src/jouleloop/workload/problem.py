@@ -196,10 +196,22 @@ class Problem:
         return array
 
     @cached_property
+    def windows(self) -> frozenset[str]:
+        """Names of the data spaces over which windows slide: several dimensions of more than one value move a rank."""
+        several = (self.projection_array[:, :, np.array(self.bounds) > 1] != 0).sum(axis=2) > 1
+        slides = several.any(axis=1).tolist()
+        return frozenset(space.name for space, own in zip(self.data_spaces, slides, strict=True) if own)
+
+    @property
     def slides(self) -> bool:
-        """Whether several dimensions of more than one value move one rank, as where a window slides."""
-        several = self.projection_array[:, :, np.array(self.bounds) > 1] != 0
-        return bool((several.sum(axis=2) > 1).any())
+        """Whether a window slides over any data space."""
+        return bool(self.windows)
+
+    @cached_property
+    def leaves_gaps(self) -> bool:
+        """Whether a dimension of more than one value moves a rank by more or less than 1, as a stride does."""
+        moved = self.projection_array[:, :, np.array(self.bounds) > 1]
+        return bool(((moved != 0) & (moved != 1)).any())
 
     def tensor_words(self, space: DataSpace | str) -> int:
         """Number of words in the bounding box of a data space, gaps left by a stride included (as Timeloop stores)."""
