@@ -63,7 +63,7 @@ _WALK_TICKS = 2_000_000
 #: choice of what is kept, and how many unrollings all of those together may list.
 _ALONE_TICKS, _SOLVE_TICKS, _SOLVE_UNROLLINGS = 100_000_000, 5_000_000, 100_000
 #: The same where there are so many unrollings times choices of what is kept.
-_MANY, _MANY_TICKS = 1e6, 10_000_000
+_MANY, _MANY_TICKS = 1e5, 10_000_000
 #: What is counted by level, in the order of `jouleloop.optimum.arrays.PROFILE`.
 _COUNTED = ("nodes", "tiles", "no room", "tiles out", "orders", "orders out", "out later")
 

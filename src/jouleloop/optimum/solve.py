@@ -508,8 +508,10 @@ class Solver:
             bounds_pj, steps = np.append(bounds_pj, self._rest_pj()), np.append(steps, self._rest_steps())
         if stand[0]["current"] < 0:
             return bounds_pj, steps
-        current = parts.unrolling[stand[0]["current"]]
-        return np.append(bounds_pj, self._open_pj()), np.append(steps, parts.steps[current])
+        # What is bounded inside a part may be bounded lower than the part, by groups.
+        current = int(stand[0]["current"])
+        open_pj = max(self._open_pj(), float(self.bound_pj[current]))
+        return np.append(bounds_pj, open_pj), np.append(steps, parts.steps[parts.unrolling[current]])
 
     def _rest_steps(self) -> float:
         """Fewest temporal iterations of any unrolling."""
