@@ -99,10 +99,15 @@ def _classes(rank: Rank, unit: tuple[int, ...]) -> tuple[float, int]:
     return sum(sizes) / (len(sizes) * max(sizes)), max(sizes)
 
 
+def _outside(rank: Rank, tile: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return by dimension how far one iteration of the loops outside moves the rank, and how many there are."""
+    steps = [one.coef * length * one.factor for one, length in zip(rank, tile, strict=True)]
+    return steps, [one.rest // length for one, length in zip(rank, tile, strict=True)]
+
+
 def _reached(rank: Rank, tile: Sequence[int], wanted: int) -> bool:
     """Whether loops outside may move the rank by so many indices, each forward or back."""
-    steps = [one.coef * length * one.factor for one, length in zip(rank, tile, strict=True)]
-    times = [one.rest // length for one, length in zip(rank, tile, strict=True)]
+    steps, times = _outside(rank, tile)
     for first in itertools.product(*(range(1 - number, number) for number in times[:-1])):
         y, over = divmod(wanted - _dot(steps[:-1], first), steps[-1])
         if over == 0 and abs(y) < times[-1]:
@@ -114,10 +119,9 @@ def _cancels(rank: Rank, tile: Sequence[int]) -> bool:
     """Whether loops outside over both dimensions of a rank may leave it in place together."""
     if len(rank) < 2:
         return False
-    one, other = (abs(own.coef) * length * own.factor for own, length in zip(rank, tile, strict=True))
-    both = math.lcm(one, other)
-    first, second = (own.rest // length for own, length in zip(rank, tile, strict=True))
-    return both // one < first and both // other < second
+    steps, times = _outside(rank, tile)
+    both = math.lcm(*steps)
+    return all(both // abs(step) < number for step, number in zip(steps, times, strict=True))
 
 
 class Passed(NamedTuple):
@@ -158,8 +162,8 @@ def words_passed(
     """
     several = [rank for rank in ranks if sum(one.factor > 1 for one in rank) > 1]
     worst = math.prod(min(layout.share for layout in layouts_of(rank)) for rank in several)
-    largest = math.prod(factors) / math.prod(one.factor for rank in ranks for one in rank)
-    largest *= math.prod(max(layout.largest for layout in layouts_of(rank)) for rank in several)
+    alike = math.prod(factors) / math.prod(one.factor for rank in ranks for one in rank)
+    largest = alike * math.prod(max(layout.largest for layout in layouts_of(rank)) for rank in several)
     if worst == 1.0:
         return Passed(1.0, largest, largest)
     unrolled = [d for d, factor in enumerate(factors) if factor > 1]
@@ -172,7 +176,6 @@ def words_passed(
     if laid_out > most:
         laid_out, others = 0, (layouts_of(rank) for rank in ranks if rank and rank not in moved)
         stands = repeats or any(layout.stands for kind in others for layout in kind)
-        alike = math.prod(factors) / math.prod(one.factor for rank in ranks for one in rank)
         left = (_most_left(tuple(moved), chosen, stands) for chosen in itertools.product(*kinds))
         means = [(alike * mean, alike * most) for mean, most in left]
     else:
