@@ -23,7 +23,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.model.arrays import AXIS, BOUND, DIM, FANOUT_X, FANOUT_Y
+from jouleloop.model.arrays import AXIS, BOUND, DIM
 from jouleloop.model.links import count_classes, fill_offsets, neighbour_links
 from jouleloop.model.steps import AROUND
 from jouleloop.optimum.arrays import (
@@ -148,7 +148,8 @@ def compare_links(search: Search, run: np.ndarray, level: int, v: int, extent: n
             loops = solver.arrangements.loops[a, : solver.arrangements.counts[a]].copy()
             along = [int(np.prod(loops[loops[:, AXIS] == way, BOUND])) for way in (0, 1)]
             columns, rows = (
-                max(n, int(case.target.spec[level, f])) for n, f in zip(along, (FANOUT_X, FANOUT_Y), strict=True)
+                max(n, int(case.target.hardware.levels[level][f]))
+                for n, f in zip(along, ("fanout_x", "fanout_y"), strict=True)
             )
             around = np.empty(len(loops), AROUND)
             around["dim"], around["bound"] = loops[::-1, DIM], loops[::-1, BOUND]

@@ -26,7 +26,7 @@ from differential.strided import draw_passed, draw_strided
 from differential.tiny import FAMILIES, draw_tiny
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.model.arrays import CAPACITY, LEAK_PJ, MIN_WORDS, NO_COALESCE, SPATIAL, TEMPORAL, Ints
+from jouleloop.model.arrays import NO_COALESCE, SPATIAL, TEMPORAL, Ints
 from jouleloop.model.evaluate import count_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.network import is_wired, takes_energy
@@ -132,11 +132,12 @@ class Part:
 
     def fits(self, factors: Sequence[Sequence[int]], kept: np.ndarray) -> bool:
         """Whether every tile fits its level, what passes through levels included, and fills as much as it has to."""
-        spec, layer, tile = self.search.spec, self.search.layer, np.ones(self.dims, np.int64)
+        levels, layer, tile = self.search.hardware.levels, self.search.layer, np.ones(self.dims, np.int64)
         for k, row in enumerate(factors):
             tile *= np.array(row)
             words = np.array([box_words(coef, tile * self.inside[k]) for coef in layer.coef])
-            if words[kept[k]].sum() > spec[k, CAPACITY] or words[self.keep[k]].sum() < spec[k, MIN_WORDS]:
+            held, passed = words[self.keep[k]].sum(), words[kept[k]].sum()
+            if passed > levels[k]["capacity_words"] or held < levels[k]["least_words"]:
                 return False
         return True
 
@@ -345,7 +346,8 @@ def check_design(kind: str, seed: int) -> Counter[str]:
     if search is None:
         return counted
     rng = random.Random(seed)
-    wired = bool(is_wired(search.spec) or takes_energy(search.spec) or search.spec[:, LEAK_PJ].any())
+    networks, leaks = search.hardware.networks, search.hardware.levels["leak_pj"].any()
+    wired = bool(is_wired(networks) or takes_energy(networks) or leaks)
     groups = groups_of(search.solver.case, search.solver.parts, wired=wired or bool(search.space.arch.spreading))
     for part in parts_of(search, rng, f"{kind}-{seed}"):
         check_part(part)

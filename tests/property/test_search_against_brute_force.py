@@ -17,7 +17,7 @@ from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.errors import InputError
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, build_mapspace
-from jouleloop.model.arrays import CAPACITY, MAX_LOOPS, NestArrays
+from jouleloop.model.arrays import MAX_LOOPS, NestArrays
 from jouleloop.model.encode import encode_hardware, encode_mapping
 from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.study.targets import TargetFiles, TargetSet
@@ -356,7 +356,7 @@ def test_the_encoding_of_a_mapping_is_what_the_search_reports() -> None:
     assert result.mapping is not None
     nest = encode_mapping(problem, arch, result.mapping)
     assert isinstance(nest, NestArrays)
-    assert np.isinf(encode_hardware(arch, costs)[-1, CAPACITY])
+    assert np.isinf(encode_hardware(arch, costs).levels["capacity_words"][-1])
     assert result.lower_bound == result.evaluation.energy_pj  # type: ignore[union-attr]
 
 

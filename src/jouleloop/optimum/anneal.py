@@ -13,11 +13,7 @@ from jouleloop.jit import njit, record
 from jouleloop.model.arrays import (
     AXIS,
     BOUND,
-    CAPACITY,
     DIM,
-    FANOUT_X,
-    FANOUT_Y,
-    MIN_WORDS,
     SPATIAL,
     TEMPORAL,
     Bools,
@@ -25,10 +21,12 @@ from jouleloop.model.arrays import (
     Floats,
     Ints,
     NestArrays,
+    Record,
     WorkArrays,
 )
 from jouleloop.model.evaluate import count_nest
 from jouleloop.model.kernel import box_words
+from jouleloop.model.price import fits
 from jouleloop.optimum.arrays import FIXED, LEAST, MOST, RANK
 
 #: Of 100 moves, how many at most change a factor, swap two, change an order, and change what is kept.
@@ -140,9 +138,9 @@ def _place_loops(room: Room, point: Point, nest: NestArrays, kind: int, level: i
 
 
 @njit
-def _place_axes(room: Room, spec: Floats, nest: NestArrays, level: int) -> bool:
+def _place_axes(room: Room, own: Record, nest: NestArrays, level: int) -> bool:
     """Give the spatial loops of a level their axes, the innermost along X; return whether they fit the mesh."""
-    most_x, most_y = int(spec[level, FANOUT_X]), int(spec[level, FANOUT_Y])
+    most_x, most_y = own.fanout_x, own.fanout_y
     count = nest.counts[level, SPATIAL]
     split = room.split[level]
     along_x, along_y = 1, 1
@@ -158,7 +156,7 @@ def _place_axes(room: Room, spec: Floats, nest: NestArrays, level: int) -> bool:
             loop[AXIS] = 1
         else:
             along_x *= loop[BOUND]
-    return along_x <= most_x and along_y <= most_y
+    return bool(along_x <= most_x and along_y <= most_y)
 
 
 @njit
@@ -191,25 +189,26 @@ def _position(room: Room, level: int, d: int, nest: NestArrays) -> int:
 @njit
 def _fits(room: Room, model: Model, point: Point) -> bool:
     """Write the nest of a point; return whether its spatial loops fit their meshes and its tiles their levels."""
-    nest, spec, coef = model.nest, model.target.spec, model.target.layer.coef
+    nest, coef = model.nest, model.target.layer.coef
     levels, dims = point.factor.shape[1:]
     extent = np.ones(dims, np.int64)
     share = 1.0
     for level in range(levels):
         _place_loops(room, point, nest, TEMPORAL, level)
         _place_loops(room, point, nest, SPATIAL, level)
-        if not _place_axes(room, spec, nest, level):
+        own = model.target.hardware.levels[level]
+        if not _place_axes(room, own, nest, level):
             return False
         for d in range(dims):
             share *= point.factor[SPATIAL, level, d]
             extent[d] *= point.factor[SPATIAL, level, d] * point.factor[TEMPORAL, level, d]
-        share /= spec[level, FANOUT_X] * spec[level, FANOUT_Y]
+        share /= own.fanout_x * own.fanout_y
         held = 0.0
         for v in range(coef.shape[0]):
             nest.keep[level, v] = room.column[v, point.choice[v], level]
             if nest.keep[level, v]:
                 held += box_words(coef[v], extent)
-        if not spec[level, MIN_WORDS] <= held <= spec[level, CAPACITY]:
+        if not fits(own, held):
             return False
     return bool(share >= room.least_share[0])
 

@@ -9,14 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.model.arrays import (
-    BLOCK_WORDS,
-    CLUSTERS,
-    FANOUT_X,
-    FANOUT_Y,
     NO_TEMPORAL_REUSE,
-    READ_PJ,
-    UPDATE_PJ,
-    WRITE_PJ,
     Bools,
     Floats,
     Ints,
@@ -85,9 +78,9 @@ class Boundaries:
 
     def __init__(self, case: Case, parts: Parts) -> None:
         self.case, self.parts = case, parts
-        self.layer, self.spec, self.side = case.target.layer, case.target.spec, case.unrolled.side
+        self.layer, self.hardware, self.side = case.target.layer, case.target.hardware, case.unrolled.side
         self.lattice = new_lattice(self.layer, self.side)
-        meshes = self.spec[:, [FANOUT_X, FANOUT_Y]].astype(int).tolist()
+        meshes = self.hardware.levels[["fanout_x", "fanout_y"]].tolist()
         self.rows = [self._rows(row, (x, y)) for row, (x, y) in zip(parts.row, meshes, strict=True)]
         self.partition = np.array([float(box_words(coef, self.layer.bounds)) for coef in self.layer.coef])
         self._fans: dict[tuple[int, int, bytes], Fan] = {}
@@ -209,12 +202,12 @@ class Boundaries:
         top
             The next level that keeps any.
         """
-        spec, layer = self.spec, self.layer
+        levels, layer = self.hardware.levels, self.layer
         price = np.zeros(len(kept), PRICE)
         price["beyond"] = price["apart"] = 1.0
         for v in np.flatnonzero(kept).tolist():
             parent = parents[v]
-            if parent >= len(spec):
+            if parent >= len(levels):
                 continue
             shared = bool(self.lattice.shared[v])
             price["beyond"][v] = self.multicast(group.ids, v, top + 1, parent, mean=True).max()
@@ -222,14 +215,14 @@ class Boundaries:
             if shared and child >= 0:
                 price["apart"][v] = self._apart(group, v, child + 2)
             price["rounded"][v] = group.instances[parent if child < 0 else child] if shared else 0.0
-            word = min(1.0, spec[parent, CLUSTERS] / group.instances[parent]) / spec[parent, BLOCK_WORDS]
-            price["ask_pj"][v] = spec[parent, UPDATE_PJ if layer.read_write[v] else READ_PJ] * word
+            word = min(1.0, levels[parent]["clusters"] / group.instances[parent]) / levels[parent]["block_words"]
+            price["ask_pj"][v] = levels[parent]["update_pj" if layer.read_write[v] else "read_pj"] * word
             if layer.read_write[v]:
-                price["again_pj"][v] = spec[parent, READ_PJ] * word
+                price["again_pj"][v] = levels[parent]["read_pj"] * word
                 price["free"][v] = self.partition[v] * group.parted[parent, v]
             if child >= 0:
-                word = min(1.0, spec[child, CLUSTERS] / group.instances[child]) / spec[child, BLOCK_WORDS]
-                price["fill_pj"][v] = spec[child, WRITE_PJ] * word
+                word = min(1.0, levels[child]["clusters"] / group.instances[child]) / levels[child]["block_words"]
+                price["fill_pj"][v] = levels[child]["write_pj"] * word
                 if layer.read_write[v]:
                     price["fill_free"][v] = self.partition[v] * group.parted[child, v]
         return price

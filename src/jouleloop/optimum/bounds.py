@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import CAPACITY, MIN_WORDS, RESTING, Floats, Ints, Records
+from jouleloop.model.arrays import RESTING, Floats, Ints, Records
+from jouleloop.model.price import fits
 from jouleloop.optimum.arrays import FIXED, HALO, IDLE, LEAST, MOST, Case, Grid
 from jouleloop.optimum.closure import close
 from jouleloop.optimum.costs import crossing_pj, network_pj
@@ -400,8 +401,8 @@ def _fits(case: Case, level: int, point: int) -> bool:
         if case.keep[child, v]:
             needed += words
         scratch.full_words[v] = words
-    scratch.roomless[point] = needed > case.target.spec[child, CAPACITY]
-    return bool(case.target.spec[child, MIN_WORDS] <= needed <= case.target.spec[child, CAPACITY])
+    scratch.roomless[point] = needed > case.target.hardware.levels[child].capacity_words
+    return fits(case.target.hardware.levels[child], needed)
 
 
 @njit(inline="always")
@@ -475,7 +476,7 @@ def _passes_on(case: Case, child: int) -> bool:
     for d in range(case.slots.shape[1]):
         if case.slots[child, d, FIXED] != 1:
             return False
-    return bool(case.target.spec[child, MIN_WORDS] <= 0.0)
+    return bool(case.target.hardware.levels[child].least_words <= 0.0)
 
 
 @njit

@@ -11,7 +11,6 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     BOUND,
-    CAPACITY,
     DIM,
     NO_COALESCE,
     SPATIAL,
@@ -164,7 +163,7 @@ def _holds_passed(case: Case, keep: Bools, work: WorkArrays) -> bool:
             if keep[level, v]:
                 words += work.access[level, v].tile
                 passed = passed or not case.keep[level, v]
-        if passed and words > case.target.spec[level, CAPACITY]:
+        if passed and words > case.target.hardware.levels[level].capacity_words:
             return False
     return True
 
@@ -334,7 +333,7 @@ def _bound_child(
     for d in range(target.shape[0]):
         tile[d] = target[d]
     certain_pj = sure_pj
-    cycles = least_cycles(case.target.spec, path.traffic[level - 1], steps)
+    cycles = least_cycles(case.target.hardware.levels, path.traffic[level - 1], steps)
     while level > 1 and not beaten(tally.mode, tally.best, bound_pj, cycles):
         loops = path.node[level].loops + n
         inner, n = _only_cut(case, level - 1, tile, tile, moving)
@@ -350,7 +349,7 @@ def _bound_child(
         extents(case, level, point, extent)
         certain_pj, further_pj = _bound_order(case, path, level, point, moving, n, extent)
         bound_pj = max(bound_pj, further_pj)
-        cycles = max(cycles, least_cycles(case.target.spec, path.traffic[level - 1], steps))
+        cycles = max(cycles, least_cycles(case.target.hardware.levels, path.traffic[level - 1], steps))
     return sure_pj, bound_pj, cycles
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from jouleloop.model.arrays import CAPACITY, RESTING, REUSE, Bools, Floats, Ints
+from jouleloop.model.arrays import RESTING, REUSE, Bools, Floats, Ints
 from jouleloop.optimum.arrays import HALO, IDLE, Case, Parts
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
 from jouleloop.optimum.group_lattice import (
@@ -96,7 +96,7 @@ class Groups:
         if child < 0:
             self.ask_units(table, edge, outer, room_pj)
         else:
-            capacity = float(self.boundaries.spec[child, CAPACITY])
+            capacity = float(self.boundaries.hardware.levels[child]["capacity_words"])
             own, rows = self.outside.least(state)[1], self._inside
             count = fill_level(self.lattice, tables[0], kept, edge.price, capacity, own, room_pj, rows)
             cross_fan_out(self.lattice, first_rows(rows, count), edge, outer, room_pj, self._work, table, False)

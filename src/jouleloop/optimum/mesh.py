@@ -4,7 +4,7 @@
 """
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import AXIS, BOUND, DIM, FANOUT_X, FANOUT_Y, Ints, Record, Records
+from jouleloop.model.arrays import AXIS, BOUND, DIM, Ints, Record, Records
 from jouleloop.optimum.arrays import FIRST, HALO, IDLE, LAST, Arrangements, Case, Mesh, Path
 from jouleloop.optimum.path import extents
 from jouleloop.optimum.words import find_reach, number_of, shape_of, unit_of
@@ -127,7 +127,7 @@ def _find_pairs(case: Case, loops: Ints, level: int, v: int, place: int, reach: 
 
     See `jouleloop.model.links.neighbour_links`.
     """
-    spec, pairs, unit = case.target.spec, case.mesh.pairs, case.mesh.unit[level, v, place]
+    fanout, pairs, unit = case.target.hardware.levels[level], case.mesh.pairs, case.mesh.unit[level, v, place]
     instances = case.mesh.fan[level, v, place].instances
     along_x = along_y = 1
     for s in range(loops.shape[0]):
@@ -135,8 +135,8 @@ def _find_pairs(case: Case, loops: Ints, level: int, v: int, place: int, reach: 
             along_x *= loops[s, BOUND]
         else:
             along_y *= loops[s, BOUND]
-    columns = max(along_x, int(spec[level, FANOUT_X]))
-    rows = max(along_y, int(spec[level, FANOUT_Y]))
+    columns = max(along_x, fanout.fanout_x)
+    rows = max(along_y, fanout.fanout_y)
     for i in range(instances):
         for way in range(4):
             other = neighbour_of(i, way, instances, (columns, rows))

@@ -6,13 +6,8 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     BOUND,
     DIM,
-    LEAST_SCALE,
-    READ_BANDWIDTH,
-    SHARED_BANDWIDTH,
     STEP,
     TEMPORAL,
-    WRITE_BANDWIDTH,
-    Floats,
     Ints,
     Records,
 )
@@ -264,12 +259,12 @@ def asks(case: Case, path: Path, level: int, point: int, extent: Ints) -> bool:
 
 
 @njit
-def least_cycles(spec: Floats, traffic: Records, steps: float) -> float:
+def least_cycles(levels: Records, traffic: Records, steps: float) -> float:
     """Cycles at least, from the words that are certain; a hair less, since the model rounds differently."""
     cycles = steps
-    for k in range(spec.shape[0]):
-        read, written = traffic[k].read * spec[k, LEAST_SCALE], traffic[k].written * spec[k, LEAST_SCALE]
-        cycles = max(cycles, read / spec[k, READ_BANDWIDTH])
-        cycles = max(cycles, written / spec[k, WRITE_BANDWIDTH])
-        cycles = max(cycles, (read + written) / spec[k, SHARED_BANDWIDTH])
+    for k in range(levels.shape[0]):
+        read, written = traffic[k].read * levels[k].least_scale, traffic[k].written * levels[k].least_scale
+        cycles = max(cycles, read / levels[k].read_words_per_cycle)
+        cycles = max(cycles, written / levels[k].written_words_per_cycle)
+        cycles = max(cycles, (read + written) / levels[k].shared_words_per_cycle)
     return cycles if cycles == steps else max(steps, cycles * (1.0 - 1e-9))

@@ -8,15 +8,10 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    BLOCK_WORDS,
-    CLUSTERS,
     NO_COALESCE,
-    READ_PJ,
     RMW_FIRST_UPDATE,
     SPREADING,
-    UPDATE_PJ,
-    WRITE_PJ,
-    Floats,
+    Encoded,
     Ints,
     LayerArrays,
     Records,
@@ -147,7 +142,7 @@ def connect(case: Case, steps: float, child: int, level: int, v: int) -> tuple[f
         if inner == child:
             for kind in (PLAIN, MOVED, STANDING):
                 rate[child, v].net_pj[kind] = edge[child + 1, v].filled_pj[kind]
-        elif edge[outer, v].bypassed_pj[PLAIN] > 0.0 or fills_passed(target.layer, target.spec, v, inner):
+        elif edge[outer, v].bypassed_pj[PLAIN] > 0.0 or fills_passed(target, v, inner):
             # The network outside a level that keeps nothing charges for the tile that it would hold.
             clear_rate(rate[inner, v])
             for kind in (PLAIN, MOVED, STANDING):
@@ -159,21 +154,22 @@ def connect(case: Case, steps: float, child: int, level: int, v: int) -> tuple[f
             # What passes through a level is sent by the level outside alone: no words over links are added.
             apart = 0.0 if target.layer.reuse[inner, v, NO_COALESCE] else 1.0 / unrolled.instances[inner + 1]
             _edge(case, v, inner, outer, apart)
-    _pass_through(target.layer, target.spec, unrolled, v, child, level)
+    _pass_through(target, unrolled, v, child, level)
     if child < 0:
         return _unit_words(case, steps, v, level)
     return 0.0, 0.0
 
 
 @njit
-def fills_passed(layer: LayerArrays, spec: Floats, v: int, level: int) -> bool:
+def fills_passed(target: Encoded, v: int, level: int) -> bool:
     """Whether a level is charged for fills with the tile that it would hold, since it lets words pass through.
 
     Outputs are filled as often as they are asked for there. Where instances share what they hold nothing is said.
     """
+    layer = target.layer
     if not layer.reuse[level, v, NO_COALESCE] or layer.read_write[v]:
         return False
-    return bool(spec[level, WRITE_PJ] > 0.0) and not _spreads(layer, v)
+    return bool(target.hardware.levels[level].write_pj > 0.0) and not _spreads(layer, v)
 
 
 @njit
@@ -186,13 +182,13 @@ def _spreads(layer: LayerArrays, v: int) -> bool:
 
 
 @njit
-def _pass_through(layer: LayerArrays, spec: Floats, unrolled: Unrolled, v: int, child: int, level: int) -> None:
+def _pass_through(target: Encoded, unrolled: Unrolled, v: int, child: int, level: int) -> None:
     """Write what levels charge for the words that pass through them between two levels that keep a data space.
 
     They are asked for as often as if they were the next level that keeps it (*words that pass through*). Where
     instances share what they hold nothing is said.
     """
-    rate = unrolled.rate
+    layer, levels, rate = target.layer, target.hardware.levels, unrolled.rate
     rate[child, v].pass_first = 0
     if _spreads(layer, v):
         return
@@ -200,17 +196,17 @@ def _pass_through(layer: LayerArrays, spec: Floats, unrolled: Unrolled, v: int, 
         if not layer.reuse[k, v, NO_COALESCE]:
             continue
         row = rate[k, v]
-        sharing = min(unrolled.instances[k], spec[k, CLUSTERS])
+        sharing = min(unrolled.instances[k], levels[k].clusters)
         row.pass_first = 0
         row.pass_next = rate[child, v].pass_first
         row.pass_share = _chain(layer.coef[v], unrolled, k + 1, level)
-        row.pass_block = row.fill_block = spec[k, BLOCK_WORDS]
-        row.pass_pj = spec[k, READ_PJ] * sharing
+        row.pass_block = row.fill_block = levels[k].block_words
+        row.pass_pj = levels[k].read_pj * sharing
         row.fill_pj = 0.0
         if layer.read_write[v]:
-            row.pass_pj += (spec[k, UPDATE_PJ] + spec[k, WRITE_PJ]) * sharing
+            row.pass_pj += (levels[k].update_pj + levels[k].write_pj) * sharing
         else:
-            row.fill_pj = spec[k, WRITE_PJ] * sharing
+            row.fill_pj = levels[k].write_pj * sharing
         rate[child, v].pass_first = k + 1
 
 

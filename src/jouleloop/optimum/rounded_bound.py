@@ -11,19 +11,13 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.mapspace.spatial import Arrangement
 from jouleloop.model.arrays import (
-    LATENCY_CYCLES,
-    LEAK_PJ,
     NO_COALESCE,
     NO_MULTICAST,
-    READ_BANDWIDTH,
     RESTING,
-    SHARED_BANDWIDTH,
     SPATIAL,
-    SPEC,
-    WRITE_BANDWIDTH,
     Bools,
     Encoded,
-    Floats,
+    HardwareArrays,
     Ints,
     LayerArrays,
     NestArrays,
@@ -65,19 +59,19 @@ def _relax(layer: LayerArrays, nest: NestArrays, uneven: Bools, work: WorkArrays
 
 @njit
 def least_pj(
-    layer: LayerArrays, spec: Floats, elided: bool, nest: NestArrays, uneven: Bools, work: WorkArrays
+    layer: LayerArrays, hardware: HardwareArrays, elided: bool, nest: NestArrays, uneven: Bools, work: WorkArrays
 ) -> tuple[float, float]:
     """Return what the one data space of ``layer`` takes [pJ] in the order of ``nest``, and all operations.
 
     ``uneven`` says by level whether unrolled loops just below it end early.
     """
-    _, steps = utilize(spec, nest, work)
+    _, steps = utilize(hardware.levels, nest, work)
     units = share_instances(layer.bounds, nest, work)
     computes = int(count_residual_transfers(layer, nest, work, True) * units)
     if not _relax(layer, nest, uneven, work):
         return 0.0, float(computes)
     collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
-    total_pj, _ = price(spec, 0.0, nest.keep, steps, 0, work)
+    total_pj, _ = price(hardware, 0.0, nest.keep, steps, 0, work)
     return max(total_pj, 0.0), float(computes)
 
 
@@ -91,13 +85,15 @@ class OrderBound:
     """
 
     def __init__(self, target: Encoded, ranks: Sequence[Sequence[int]]) -> None:
-        layer, spec, self.compute_pj, self.elided = target
+        layer, hardware, self.compute_pj, self.elided = target
+        levels = hardware.levels.copy()
         self.ranks = ranks
-        self.levels = spec.shape[0]
-        self.leak_pj, self.latency = spec[:, LEAK_PJ].copy(), int(spec[:, LATENCY_CYCLES].sum())
-        self.spec = spec[:, :SPEC].copy()
-        self.spec[:, LEAK_PJ] = 0.0
-        self.spec[:, (READ_BANDWIDTH, WRITE_BANDWIDTH, SHARED_BANDWIDTH)] = np.inf
+        self.levels = len(levels)
+        self.leak_pj, self.latency = levels["leak_pj"].copy(), int(levels["latency_cycles"].sum())
+        levels["leak_pj"] = 0.0
+        for rate in ("read_words_per_cycle", "written_words_per_cycle", "shared_words_per_cycle"):
+            levels[rate] = np.inf
+        self.hardware = hardware._replace(levels=levels)
         moving = (layer.coef != 0) & (layer.bounds > 1)
         #: Data spaces over which no window slides: the boxes of others overlap, and they count for nothing.
         self.plain = np.flatnonzero((moving.sum(axis=2) <= 1).all(axis=1))
@@ -131,7 +127,7 @@ class OrderBound:
         for v, layer in zip(self.plain.tolist(), self.single, strict=True):
             nest = nest_arrays(self._order(ends, v), arrangements, keep[:, v : v + 1])
             # Operations are counted with any data space.
-            space_pj, computes = least_pj(layer, self.spec, self.elided, nest, uneven, self.work)
+            space_pj, computes = least_pj(layer, self.hardware, self.elided, nest, uneven, self.work)
             total_pj += space_pj
         steps = int(np.prod(ends))
         instances = self.work.status["instances"]

@@ -6,14 +6,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    BLOCK_WORDS,
-    CAPACITY,
-    FANOUT_X,
-    FANOUT_Y,
     MAX_LOOPS,
-    MIN_WORDS,
-    READ_PJ,
-    UPDATE_PJ,
     Bools,
     Encoded,
     Floats,
@@ -22,6 +15,7 @@ from jouleloop.model.arrays import (
     WorkArrays,
     new_work,
 )
+from jouleloop.model.price import fits
 from jouleloop.optimum.arrays import (
     ARRANGED,
     BY_PARTS,
@@ -112,7 +106,7 @@ def _holds(case: Case, parts: Parts) -> bool:
     for v in range(case.keep.shape[1]):
         if case.keep[top, v]:
             words += parts.words[v]
-    return bool(case.target.spec[top, MIN_WORDS] <= words <= case.target.spec[top, CAPACITY])
+    return fits(case.target.hardware.levels[top], words)
 
 
 @njit
@@ -515,8 +509,8 @@ class Solver:
 
     def _rest_steps(self) -> float:
         """Fewest temporal iterations of any unrolling."""
-        layer, spec = self.case.target.layer, self.case.target.spec
-        units = spec[:, FANOUT_X] * spec[:, FANOUT_Y]
+        layer, levels = self.case.target.layer, self.case.target.hardware.levels
+        units = levels["fanout_x"] * levels["fanout_y"]
         return float(np.prod(layer.bounds.astype(float)) / units.prod())
 
     def _rest_pj(self) -> float:
@@ -524,14 +518,14 @@ class Solver:
 
         Only dimensions that share no rank count (lemma *unrollings that were not listed*).
         """
-        layer, unrolled, top = self.case.target.layer, self.case.unrolled, self.case.target.spec[-1]
+        layer, unrolled, top = self.case.target.layer, self.case.unrolled, self.case.target.hardware.levels[-1]
         total = float(np.prod(layer.bounds.astype(float))) * self.case.target.compute_pj
         for v, column in enumerate(self.columns):
             if column[:, -1].all():
                 alone = (unrolled.side[v, :, IDLE] == 0) & (unrolled.side[v, :, HALO] < 0)
                 words = float(np.prod(layer.bounds[alone].astype(float)))
-                cost = top[UPDATE_PJ if layer.read_write[v] else READ_PJ]
-                total += vectors(words, top[BLOCK_WORDS]) * cost
+                cost = top["update_pj" if layer.read_write[v] else "read_pj"]
+                total += vectors(words, top["block_words"]) * cost
         return total
 
     def _open_pj(self) -> float:

@@ -310,8 +310,8 @@ def least_cost(
     work: WorkArrays,
 ) -> tuple[float, int]:
     """Return a lower bound on the energy [pJ] of a nest, and its cycles at least."""
-    units, steps = utilize(target.spec, nest, work)
+    units, steps = utilize(target.hardware.levels, nest, work)
     computes = int(count_least_transfers(target.layer, relevant, nest, work) * units)
     collapse(target.layer.read_write, target.layer.reuse, nest.keep, target.elided, work)
-    total_pj, _ = price(target.spec, target.compute_pj, nest.keep, steps, computes, work)
+    total_pj, _ = price(target.hardware, target.compute_pj, nest.keep, steps, computes, work)
     return total_pj, steps

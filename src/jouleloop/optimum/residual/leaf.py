@@ -3,9 +3,10 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import AXIS, BOUND, CAPACITY, DIM, MIN_WORDS, SPATIAL, TEMPORAL, Floats, Ints, NestArrays
+from jouleloop.model.arrays import AXIS, BOUND, DIM, SPATIAL, TEMPORAL, Floats, Ints, NestArrays
 from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
+from jouleloop.model.price import fits
 from jouleloop.model.residual import has_residuals
 from jouleloop.optimum.arrays import FIXED, MOST, RANK
 from jouleloop.optimum.residual.bound import (
@@ -279,7 +280,7 @@ def _settle(
             ends.largest[level + 1, d] = ends.extent[level + 1, d]
         needed = tile_words(design, level, ends.extent[level + 1], room.size)
         trial.counters[0].ticks += 1
-        if not design.target.spec[level, MIN_WORDS] <= needed <= design.target.spec[level, CAPACITY]:
+        if not fits(design.target.hardware.levels[level], needed):
             return level + 1
         if level + 1 < levels:
             sure_pj[level + 1] = sure_pj[level] + refine(design, unrolled, ends, level + 1, room.rest)
@@ -331,8 +332,8 @@ def _next_end(design: Design, unrolled: Unrolled, ends: Ends, level: int, d: int
         alone = alone and (outside - 1) % factor == 0
         outside = -(-outside // (factor * ends.least[outer, d]))
     asks = False
-    for k in range(design.target.spec.shape[0]):
-        asks = asks or design.target.spec[k, MIN_WORDS] > 0
+    for k in range(design.target.hardware.levels.shape[0]):
+        asks = asks or design.target.hardware.levels[k].least_words > 0
     if (several and alone) or asks or has_windows(design.mate):
         return end + 1 if end < last else 0
     if left > 1 and (passes - 1) % (left - 1) == 0:

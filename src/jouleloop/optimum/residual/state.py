@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit, record
-from jouleloop.model.arrays import MAX_LOOPS, MIN_WORDS, Bools, Encoded, Floats, Ints, NestArrays, Records, WorkArrays
+from jouleloop.model.arrays import MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays, Records, WorkArrays
 from jouleloop.optimum.arrays import FIXED, MOST
 from jouleloop.optimum.residual.ends import look_outside
 
@@ -272,7 +272,7 @@ def new_walk(design: Design, unrolled: Unrolled, root_pj: float) -> Walk:
     pending = np.zeros((levels + 1, len(design.relevant), levels), np.bool_)
     place = np.array([(0, 0, True)], STAND)
     least, most, factor = look_outside(design.slots, unrolled.factors, unrolled.idle, design.target.layer.bounds)
-    if (design.mate >= 0).any() or (design.target.spec[:, MIN_WORDS] > 0).any():
+    if (design.mate >= 0).any() or (design.target.hardware.levels["least_words"] > 0).any():
         # Tiles overlap, or larger ones may be asked for: every end counts.
         factor[:] = 0
     has_choice = ((design.slots[:, :, FIXED] == 0) & (design.slots[:, :, MOST] > 1)).any(axis=1)
