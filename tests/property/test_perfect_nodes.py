@@ -26,7 +26,7 @@ from differential.strided import draw_passed, draw_strided
 from differential.tiny import FAMILIES, draw_tiny
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.model.arrays import NO_COALESCE, SPATIAL, TEMPORAL, Ints
+from jouleloop.model.arrays import SPATIAL, TEMPORAL, Ints
 from jouleloop.model.evaluate import count_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.network import is_wired, takes_energy
@@ -146,7 +146,7 @@ class Part:
         """All nests that fit, with the least energy and the fewest cycles of all arrangements."""
         search, case = self.search, self.solver.case
         nest, work = self.solver.path.nest, self.solver.work
-        nest.keep[:] = self.keep | search.layer.reuse[..., NO_COALESCE].astype(bool)
+        nest.keep[:] = self.keep | search.layer.reuse["no_coalesce"].astype(bool)
         counts, loops = search.candidates.loops
         found: Tree = {}
         for times in itertools.product(*self.times):

@@ -103,20 +103,24 @@ LEVEL = np.dtype(
     ],
     align=True,
 )
-#: Places of `LayerArrays.reuse`, see `jouleloop.mapping.reuse.Reuse`; `RESTING` says that steps without a
-#: move leave the last move alone, `LATER` that loops that end early run as on the main branch, `SPREADING` that
-#: instances send words to each other's inner nodes.
-(
-    NO_TEMPORAL_REUSE,
-    NO_MULTICAST,
-    NO_LINK_TRANSFER,
-    RMW_FIRST_UPDATE,
-    NO_COALESCE,
-    RESTING,
-    LATER,
-    SPREADING,
-    REUSE,
-) = range(9)
+#: What a level does not reuse of a data space.
+REUSE = np.dtype(
+    [
+        # As the fields of `jouleloop.mapping.reuse.Reuse`.
+        ("no_temporal_reuse", np.bool_),
+        ("no_multicast", np.bool_),
+        ("no_link_transfer", np.bool_),
+        ("rmw_first_update", np.bool_),
+        ("no_coalesce", np.bool_),
+        # Steps without a move leave the last move alone.
+        ("resting", np.bool_),
+        # Loops that end early run as on the main branch.
+        ("averaging", np.bool_),
+        # Instances send words to each other's inner nodes.
+        ("spreading", np.bool_),
+    ],
+    align=True,
+)
 #: Kinds of loops of a level, and places of a loop: dimension, bound, mesh axis.
 TEMPORAL, SPATIAL = 0, 1
 DIM, BOUND, AXIS = range(3)
@@ -154,13 +158,13 @@ FLOW = np.dtype(
 class LayerArrays(NamedTuple):
     """A problem: projection (data spaces, ranks, dimensions), what is written, loop bounds, and what is not reused.
 
-    ``reuse`` has the shape (levels, data spaces, REUSE).
+    ``reuse`` is of `REUSE`, shape (levels, data spaces).
     """
 
     coef: Ints
     read_write: Bools
     bounds: Ints
-    reuse: Bools
+    reuse: Records
 
 
 @record

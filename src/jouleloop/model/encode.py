@@ -14,16 +14,13 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.reuse import ALL_REUSE, Reuse
 from jouleloop.model.arrays import (
     CHARGED,
-    LATER,
     LEVEL,
     MAX_LOOPS,
     MESH_BACK,
     MESH_IN,
     NETWORK,
-    RESTING,
     REUSE,
     SPATIAL,
-    SPREADING,
     TEMPORAL,
     TRANSFER,
     TREE_BACK,
@@ -42,12 +39,12 @@ from jouleloop.model.support import AskedFeature, Use, check_supported
 from jouleloop.workload.problem import Problem
 
 
-def encode_reuse(problem: Problem, reuse: Sequence[Reuse]) -> Bools:
-    """Return which data spaces each level does not reuse, shape (levels, data spaces, REUSE), levels as given."""
-    found = np.zeros((len(reuse), len(problem.data_spaces), REUSE), np.bool_)
+def encode_reuse(problem: Problem, reuse: Sequence[Reuse]) -> Records:
+    """Return which data spaces each level does not reuse, of `REUSE`, shape (levels, data spaces), levels as given."""
+    found = np.zeros((len(reuse), len(problem.data_spaces)), REUSE)
     for level, rules in enumerate(reuse):
-        for place, rule in enumerate(fields(rules) if rules else ()):
-            found[level, :, place] = [space.name in getattr(rules, rule.name) for space in problem.data_spaces]
+        for rule in fields(rules) if rules else ():
+            found[rule.name][level] = [space.name in getattr(rules, rule.name) for space in problem.data_spaces]
     return found
 
 
@@ -67,10 +64,10 @@ def encode_layer(
     ]
     check_supported(Use.EVALUATION, found, InputError)
     reused = encode_reuse(problem, reuse)
-    reused[..., RESTING] = rules.zero_shift_keeps_last
-    reused[..., LATER] = rules.averages_remainders
+    reused["resting"] = rules.zero_shift_keeps_last
+    reused["averaging"] = rules.averages_remainders
     for level, place in enumerate(reversed(arch.levels if arch else ())):
-        reused[level, :, SPREADING] = place.network.spreads
+        reused["spreading"][level] = place.network.spreads
     return LayerArrays(
         problem.projection_array,
         np.array([space.read_write for space in problem.data_spaces], np.bool_),

@@ -14,7 +14,6 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.arrays import (
     BOUND,
     DIM,
-    LATER,
     SPATIAL,
     TEMPORAL,
     Encoded,
@@ -63,7 +62,7 @@ def evaluate_residual_nest(target: Encoded, nest: NestArrays, work: WorkArrays) 
     """
     layer, hardware = target.layer, target.hardware
     units, steps = utilize(hardware.levels, nest, work)
-    working = share_instances(layer.bounds, nest, work) if layer.reuse[0, 0, LATER] else units
+    working = share_instances(layer.bounds, nest, work) if layer.reuse[0, 0].averaging else units
     computes = int(count_residual_transfers(layer, nest, work, False) * working)
     sound = collapse(layer.read_write, layer.reuse, nest.keep, target.elided, work)
     total_pj, cycles = price(hardware, target.compute_pj, nest.keep, steps, computes, work)

@@ -24,12 +24,7 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     BOUND,
     DIM,
-    LATER,
     MAX_LOOPS,
-    NO_LINK_TRANSFER,
-    NO_MULTICAST,
-    NO_TEMPORAL_REUSE,
-    RESTING,
     SPATIAL,
     STEP,
     TEMPORAL,
@@ -308,7 +303,8 @@ class Boundary(NamedTuple):
     """Spatial loops at the boundary are ``begin`` to ``middle``, all loops outside ``middle`` to ``total``."""
     adds_itself: bool
     stateless: bool
-    reuse: Bools
+    reuse: Records
+    """One record of `REUSE`."""
     mesh: Ints
 
 
@@ -367,7 +363,7 @@ def _new_walk(loop: Ints, boundary: Boundary, dims: int) -> _Walk:
     """Return the walk before its first iteration."""
     outside = boundary.total - boundary.middle
     early = np.zeros(boundary.total, np.bool_)
-    if boundary.reuse[LATER]:
+    if boundary.reuse[0].averaging:
         _early_inside(loop, boundary.total, early)
     return _Walk(
         np.ones(outside + 1, np.int64),
@@ -434,7 +430,7 @@ def _enter(walk: _Walk, loop: Ints, boundary: Boundary, depth: int) -> None:
         else:
             walk.end[depth] = loop[k, RESIDUAL] if walk.last[depth, d] else loop[k, BOUND]
         nearest = boundary.adds_itself and k == boundary.middle
-        if boundary.reuse[LATER]:
+        if boundary.reuse[0].averaging:
             runs_last = walk.early[k] and walk.last[depth, d]
             runs_before = runs_last and loop[k, BOUND] != loop[k, RESIDUAL]
             walk.runs[depth] = 4 if runs_before else 3 if runs_last else 2
@@ -514,7 +510,7 @@ def _ask(coef: Ints, loop: Ints, boundary: Boundary, walk: _Walk, boxes: _Boxes,
     if boundary.stateless:
         boxes.parts[0] = boxes.box
         return 1
-    return _step_state(boxes, boundary.reuse[RESTING])
+    return _step_state(boxes, boundary.reuse[0].resting)
 
 
 @njit
@@ -524,7 +520,7 @@ def _renew(coef: Ints, loop: Ints, boundary: Boundary, asking: _Asking) -> None:
     asking.known[:] = asking.ends
     count, classes = _fill_instances(
         coef, loop[boundary.begin : boundary.middle], asking.ends, asking.offsets, asking.codes, asking.classes,
-        not boundary.reuse[NO_MULTICAST],
+        not boundary.reuse[0].no_multicast,
     )  # fmt: skip
     counts = asking.counts[0]
     counts.instances, counts.classes, counts.boxes = count, classes, 0
@@ -540,7 +536,7 @@ def _send(
     counts, last, handed = asking.counts[0], boxes.last[0], 0
     need = np.empty(boxes.box.shape[0], np.int64)
     if (
-        not boundary.reuse[NO_LINK_TRANSFER]
+        not boundary.reuse[0].no_link_transfer
         and last.instances > 0
         and _same_but_moved(boxes.parts, number, boxes.before, last.parts, need)
     ):
@@ -657,10 +653,10 @@ def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArr
                 add_group(sent, 1.0, 1.0, 1.0)
                 continue
             adds_itself = middle == begin and after > middle and not plain
-            stateless = level == 0 or layer.reuse[level - 1, v, NO_TEMPORAL_REUSE]
-            if plain and stateless and not layer.reuse[level, v, NO_LINK_TRANSFER]:
+            stateless = level == 0 or layer.reuse[level - 1, v].no_temporal_reuse
+            if plain and stateless and not layer.reuse[level, v].no_link_transfer:
                 stateless = not _shares(coef, loop, begin, middle)
-            boundary = Boundary(begin, middle, total, adds_itself, stateless, layer.reuse[level, v], mesh)
+            boundary = Boundary(begin, middle, total, adds_itself, stateless, layer.reuse[level, v : v + 1], mesh)
             work.flow[level, v].links, average = count_boundary(bounds, coef, loop, boundary, sent.groups, sent.access)
             if level == 0:
                 operations = average

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.model.arrays import (
-    NO_TEMPORAL_REUSE,
     Bools,
     Floats,
     Ints,
@@ -128,7 +127,7 @@ class Boundaries:
         """
         share, mean, largest = (np.ones(len(row)) for _ in range(3))
         bounds, left = self.layer.bounds.tolist(), MOST_LAID_OUT
-        repeats = bool(self.layer.reuse[:, v, NO_TEMPORAL_REUSE].any())
+        repeats = bool(self.layer.reuse["no_temporal_reuse"][:, v].any())
         # Those of few instances first, which take the least work.
         for n in np.argsort(row.prod(axis=1), kind="stable").tolist():
             factors = row[n].tolist()

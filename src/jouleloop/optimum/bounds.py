@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import RESTING, Floats, Ints, Records
+from jouleloop.model.arrays import Floats, Ints, Records
 from jouleloop.model.price import fits
 from jouleloop.optimum.arrays import FIXED, HALO, IDLE, LEAST, MOST, Case, Grid
 from jouleloop.optimum.closure import close
@@ -87,7 +87,7 @@ def _find_slide(case: Case, level: int, v: int, j: int, near: Ints, across: int)
     """
     coef, side, place = case.target.layer.coef[v], case.unrolled.side[v], case.scratch.place
     coincide = case.unrolled.edge[level - 1, v].coincide
-    resting = case.target.layer.reuse[level - 1, 0, RESTING]
+    resting = case.target.layer.reuse[level - 1, 0].resting
     rank = side[j, HALO]
     length, along = 1, 1.0
     far = grid = 0
@@ -127,7 +127,7 @@ def _slid_pj(case: Case, level: int, v: int, j: int, start: int, iterations: flo
     axis, divisor, place = case.grid.axis, case.grid.divisor, case.scratch.place
     edge, rate, child = case.unrolled.edge[level - 1, v], case.unrolled.rate, level - 1
     # Steps that stand fetch nothing in Timeloop 4.
-    resting = case.target.layer.reuse[child, 0, RESTING]
+    resting = case.target.layer.reuse[child, 0].resting
     full, distinct = case.scratch.full_words[v], case.scratch.distinct[v]
     if s.step >= s.length:
         words = full * iterations
@@ -677,6 +677,6 @@ def _trailing_pj(case: Case, level: int, v: int, kind: int, iterations: float) -
     asked, filled = float(math.floor(words * scratch.distinct[v])), float(math.floor(words))
     sent_pj = network_pj(case.unrolled.rate, child, v, words, 0.0, 0.0)
     least_pj = crossing_pj(case.unrolled.rate, child, v, asked, filled, sent_pj)
-    if case.target.layer.reuse[child, 0, RESTING] and scratch.shares[v]:
+    if case.target.layer.reuse[child, 0].resting and scratch.shares[v]:
         return _resumed_pj(case, level, v, iterations / trailing, least_pj)
     return least_pj

@@ -15,7 +15,6 @@ from jouleloop.model.arrays import (
     MESH_BACK,
     MESH_IN,
     NO_ENERGY,
-    NO_MULTICAST,
     Bools,
     Floats,
     HardwareArrays,
@@ -184,7 +183,7 @@ class _Rows:
     ) -> None:
         self.level, self.v, self.written = level, v, bool(layer.read_write[v])
         self.instances = rows.prod(axis=1)
-        self.multicasts = not bool(layer.reuse[level, v, NO_MULTICAST])
+        self.multicasts = not bool(layer.reuse["no_multicast"][level, v])
         halo = side[v, :, HALO] >= 0
         #: Whether any of its ranks is shared, and, by row, whether such a rank is unrolled here, so that links serve.
         self.shares = bool(halo.any())

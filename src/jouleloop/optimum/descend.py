@@ -12,7 +12,6 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     BOUND,
     DIM,
-    NO_COALESCE,
     SPATIAL,
     TEMPORAL,
     Bools,
@@ -251,7 +250,7 @@ def _evaluate_leaf(
     # Bounds take words to pass by a level that they pass through.
     for level in range(nest.counts.shape[0]):
         for v in range(case.keep.shape[1]):
-            nest.keep[level, v] = case.keep[level, v] or case.target.layer.reuse[level, v, NO_COALESCE]
+            nest.keep[level, v] = case.keep[level, v] or case.target.layer.reuse[level, v].no_coalesce
     least_pj = np.inf
     more = True
     while more:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from jouleloop.model.arrays import RESTING, REUSE, Bools, Floats, Ints
+from jouleloop.model.arrays import REUSE, Bools, Floats, Ints
 from jouleloop.optimum.arrays import HALO, IDLE, Case, Parts
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
 from jouleloop.optimum.group_lattice import (
@@ -152,8 +152,8 @@ def groups_of(case: Case, parts: Parts, *, wired: bool) -> Groups | None:
     layer, side = case.target.layer, case.unrolled.side
     idle_of_several = (side[:, :, IDLE].sum(axis=0) > 1).any()
     shared = bool((side[:, :, HALO] >= 0).any())
-    told = layer.reuse[..., [place for place in range(REUSE) if place != RESTING]].any()
-    rests = shared and layer.reuse[..., RESTING].any()
+    told = any(layer.reuse[rule].any() for rule in REUSE.fields or () if rule != "resting")
+    rests = shared and layer.reuse["resting"].any()
     sketches = len(parts.ids) * parts.columns.size
     choices = np.prod(parts.column_counts.astype(float))
     if idle_of_several or told or rests or wired or sketches > _MOST_SKETCHES or choices < 2 or (layer.coef < 0).any():

@@ -16,7 +16,7 @@ from jouleloop.errors import MappingError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, slot_array
-from jouleloop.model.arrays import MAX_LOOPS, NO_LINK_TRANSFER, SPATIAL, TEMPORAL, Bools, Ints, NestArrays, new_work
+from jouleloop.model.arrays import MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Ints, NestArrays, new_work
 from jouleloop.model.encode import encode
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
@@ -79,7 +79,7 @@ class Walker:
         layer = whole._replace(coef=coef, bounds=np.ascontiguousarray(whole.bounds[self.dims]))
         if ((coef != 0).sum(axis=2) > 1).any() and math.prod(x * y for x, y in space.arch.fanout) > _FAST_INSTANCES:
             # Neighbours of windows on a large mesh take long to be counted: walks do without, `found` counts them.
-            layer.reuse[..., NO_LINK_TRANSFER] = True
+            layer.reuse["no_link_transfer"] = True
         levels, spaces = len(space.temporal), len(problem.data_spaces)
         nest = NestArrays(
             np.zeros((levels, 2), np.int64),

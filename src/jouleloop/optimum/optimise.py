@@ -10,7 +10,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import MapSpace, slot_array
-from jouleloop.model.arrays import NO_COALESCE, Bools, Encoded, HardwareArrays, Records
+from jouleloop.model.arrays import Bools, Encoded, HardwareArrays, Records
 from jouleloop.model.encode import encode, narrowed
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.network import is_wired, takes_energy
@@ -126,7 +126,7 @@ class Search:
         check_search(Use.PERFECT, space, costs, rules)
         encoded = encode(problem, space.arch, costs, rules, space.reuse)
         whole = encoded.layer
-        whole.reuse[..., NO_COALESCE], self.columns = bypass_passed(space)
+        whole.reuse["no_coalesce"], self.columns = bypass_passed(space)
         self.target = narrowed(encoded, self.dims)
         self.layer, self.hardware = self.target.layer, self.target.hardware
         self.slots = np.ascontiguousarray(slots[:, self.dims])
@@ -167,7 +167,7 @@ class Search:
         if self._outside is not None:
             return self._outside
         # What passes through levels is kept there for the model, and not for the solver.
-        apart = bool(self.layer.reuse[..., NO_COALESCE].any())
+        apart = bool(self.layer.reuse["no_coalesce"].any())
         columns = self.space.columns if apart else self.columns
         walker = Walker(self.space, self.costs, objective, self.semantics, columns)
 

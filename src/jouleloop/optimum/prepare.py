@@ -8,9 +8,6 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    NO_COALESCE,
-    RMW_FIRST_UPDATE,
-    SPREADING,
     Encoded,
     Ints,
     LayerArrays,
@@ -152,7 +149,7 @@ def connect(case: Case, steps: float, child: int, level: int, v: int) -> tuple[f
         if inner >= 0:
             edge[inner, v].parent = outer
             # What passes through a level is sent by the level outside alone: no words over links are added.
-            apart = 0.0 if target.layer.reuse[inner, v, NO_COALESCE] else 1.0 / unrolled.instances[inner + 1]
+            apart = 0.0 if target.layer.reuse[inner, v].no_coalesce else 1.0 / unrolled.instances[inner + 1]
             _edge(case, v, inner, outer, apart)
     _pass_through(target, unrolled, v, child, level)
     if child < 0:
@@ -167,7 +164,7 @@ def fills_passed(target: Encoded, v: int, level: int) -> bool:
     Outputs are filled as often as they are asked for there. Where instances share what they hold nothing is said.
     """
     layer = target.layer
-    if not layer.reuse[level, v, NO_COALESCE] or layer.read_write[v]:
+    if not layer.reuse[level, v].no_coalesce or layer.read_write[v]:
         return False
     return bool(target.hardware.levels[level].write_pj > 0.0) and not _spreads(layer, v)
 
@@ -177,7 +174,7 @@ def _spreads(layer: LayerArrays, v: int) -> bool:
     """Whether instances of any level share what they would hold of a data space."""
     spreads = False
     for level in range(layer.reuse.shape[0]):
-        spreads = spreads or layer.reuse[level, v, SPREADING]
+        spreads = spreads or layer.reuse[level, v].spreading
     return bool(spreads)
 
 
@@ -193,7 +190,7 @@ def _pass_through(target: Encoded, unrolled: Unrolled, v: int, child: int, level
     if _spreads(layer, v):
         return
     for k in range(level - 1, child, -1):
-        if not layer.reuse[k, v, NO_COALESCE]:
+        if not layer.reuse[k, v].no_coalesce:
             continue
         row = rate[k, v]
         sharing = min(unrolled.instances[k], levels[k].clusters)
@@ -319,4 +316,4 @@ def _partitions(layer: LayerArrays, unrolled: Unrolled, v: int) -> None:
         for d in range(factors.shape[1]):
             if level + 1 < levels and unrolled.side[v, d, IDLE] == 0 and unrolled.side[v, d, HALO] < 0:
                 words //= factors[level + 1, d]
-        unrolled.edge[level, v].partitioned = 0.0 if layer.reuse[level, v, RMW_FIRST_UPDATE] else words
+        unrolled.edge[level, v].partitioned = 0.0 if layer.reuse[level, v].rmw_first_update else words

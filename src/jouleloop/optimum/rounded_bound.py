@@ -11,9 +11,6 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.mapspace.spatial import Arrangement
 from jouleloop.model.arrays import (
-    NO_COALESCE,
-    NO_MULTICAST,
-    RESTING,
     SPATIAL,
     Bools,
     Encoded,
@@ -47,11 +44,11 @@ def _relax(layer: LayerArrays, nest: NestArrays, uneven: Bools, work: WorkArrays
             if not moves:
                 most *= nest.loops[level, SPATIAL, s, 1]
         if nest.keep[level - 1, 0]:
-            if uneven[level] and layer.reuse[level - 1, 0, NO_COALESCE]:
+            if uneven[level] and layer.reuse[level - 1, 0].no_coalesce:
                 return False
         elif nest.counts[level, SPATIAL] > 0:
             work.access[level, 0].groups = 1
-            work.groups[level, 0, 0].multicast = 1.0 if layer.reuse[level, 0, NO_MULTICAST] else most
+            work.groups[level, 0, 0].multicast = 1.0 if layer.reuse[level, 0].no_multicast else most
             work.groups[level, 0, 0].scatter = 1.0
             work.groups[level, 0, 0].words = 1.0
     return True
@@ -99,7 +96,7 @@ class OrderBound:
         self.plain = np.flatnonzero((moving.sum(axis=2) <= 1).all(axis=1))
         reuse = layer.reuse.copy()
         # A step that moves nothing may fetch the box again or not: only steps that move it count.
-        reuse[..., RESTING] = True
+        reuse["resting"] = True
         self.single = [
             LayerArrays(layer.coef[v : v + 1], layer.read_write[v : v + 1], layer.bounds, reuse[:, v : v + 1])
             for v in self.plain

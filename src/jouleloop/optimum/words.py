@@ -9,7 +9,7 @@ import math
 from typing import NamedTuple
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BOUND, DIM, RESTING, STEP, Ints, Record, Records
+from jouleloop.model.arrays import BOUND, DIM, STEP, Ints, Record, Records
 from jouleloop.optimum.arrays import HALO, SHAPES, Case, Path
 
 
@@ -236,7 +236,7 @@ def _innermost_step(case: Case, path: Path, level: int, v: int, extent: Ints, lo
         case.target.layer.coef[v],
         path.loops,
         path.reach,
-        case.target.layer.reuse[level - 1, v, RESTING],
+        case.target.layer.reuse[level - 1, v].resting,
     )
     key = moved = 0
     full = part = 1.0
@@ -290,7 +290,7 @@ def count_steps(case: Case, path: Path, level: int, v: int, extent: Ints, loops:
         The place of the tile's shape in `Mesh`, -1 where neighbours are not known.
     """
     coef, loop, reach, words = case.target.layer.coef[v], path.loops, path.reach, path.words[0]
-    resting, served = case.target.layer.reuse[level - 1, v, RESTING], case.mesh.served[level, v, shape]
+    resting, served = case.target.layer.reuse[level - 1, v].resting, case.mesh.served[level, v, shape]
     known = shape >= 0
     first = _innermost_step(case, path, level, v, extent, loops, known)
     clear_words(words)

@@ -210,9 +210,7 @@ def _count_windows(layer: LayerArrays, work: WorkArrays, level: int, v: int, aro
     """Write the transfers of a data space over which windows slide, as the model counts them."""
     adds_itself = around.middle == around.begin and around.after > around.middle
     mesh = np.array([work.status[level].columns, work.status[level].rows])
-    boundary = Boundary(
-        around.begin, around.middle, around.total, adds_itself, level == 0, np.zeros(REUSE, np.bool_), mesh
-    )
+    boundary = Boundary(around.begin, around.middle, around.total, adds_itself, level == 0, np.zeros(1, REUSE), mesh)
     access = work.access[level, v]
     access.groups = 0
     work.flow[level, v].links, _ = count_boundary(

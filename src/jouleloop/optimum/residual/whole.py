@@ -42,11 +42,10 @@ def pressed_pj(design: Design, unrolled: Unrolled, level: int, shares: Floats) -
     """Return by how much [pJ] `fill_shares` raises operations and the crossings well inside a level."""
     target = design.target
     factors, levels, bounds = unrolled.factors, target.hardware.levels, target.layer.bounds
-    levels, dims = factors.shape
     before, now, units, alone, any_share = 1.0, 1.0, 1.0, True, False
-    for d in range(dims):
+    for d in range(factors.shape[1]):
         outside = 1
-        for k in range(1, levels):
+        for k in range(1, len(levels)):
             outside *= factors[k, d]
         share = -(-bounds[d] // outside) / factors[0, d]
         before *= share
