@@ -121,11 +121,10 @@ REUSE = np.dtype(
     ],
     align=True,
 )
-#: Kinds of loops of a level, and places of a loop: dimension, bound, mesh axis.
+#: Kinds of loops of a level.
 TEMPORAL, SPATIAL = 0, 1
-DIM, BOUND, AXIS = range(3)
-#: Place of a loop around a boundary beside its dimension and bound: index step of one iteration.
-STEP = 2
+#: A loop of a level: its dimension, its bound and the mesh axis that it runs along, X (0) or Y (1).
+LOOP = np.dtype([("dim", np.int64), ("bound", np.int64), ("axis", np.int64)])
 #: A level's result.
 STATUS = np.dtype(
     [
@@ -199,8 +198,8 @@ class NestArrays(NamedTuple):
 
     counts: Ints
     """Number of temporal and spatial loops, shape (levels, 2)."""
-    loops: Ints
-    """Dimension, bound and mesh axis, outermost first, shape (levels, 2, MAX_LOOPS, 3)."""
+    loops: Records
+    """Of `LOOP`, outermost first, shape (levels, 2, MAX_LOOPS)."""
     keep: Bools
     """What is stored where, shape (levels, data spaces)."""
 

@@ -15,6 +15,7 @@ from jouleloop.mapping.reuse import ALL_REUSE, Reuse
 from jouleloop.model.arrays import (
     CHARGED,
     LEVEL,
+    LOOP,
     MAX_LOOPS,
     MESH_BACK,
     MESH_IN,
@@ -236,7 +237,7 @@ def nest_arrays(
 ) -> NestArrays:
     """Return the arrays of a nest whose levels stand innermost first, the loops of a level outermost first."""
     levels = len(temporal)
-    counts, loops = np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64)
+    counts, loops = np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS), LOOP)
     for level in range(levels):
         counts[level] = len(temporal[level]), len(spatial[level])
         for i, (d, end) in enumerate(temporal[level]):

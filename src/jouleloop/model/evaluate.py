@@ -12,8 +12,6 @@ from jouleloop.errors import Fault, MappingError, raise_all
 from jouleloop.jit import njit
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.arrays import (
-    BOUND,
-    DIM,
     SPATIAL,
     TEMPORAL,
     Encoded,
@@ -221,7 +219,7 @@ def _bypassing(arch: Architecture, target: Encoded, nest: NestArrays, mapping: M
     for index, level in enumerate(reversed(arch.levels)):
         for kind in (SPATIAL, TEMPORAL):
             for loop in nest.loops[index, kind, : nest.counts[index, kind]]:
-                extent[loop[DIM]] *= loop[BOUND]
+                extent[loop["dim"]] *= loop["bound"]
         held = sum(box_words(coef, extent) for coef, kept in zip(boxes, nest.keep[index], strict=True) if kept)
         shared = level.instances if level.network.spreads else 1
         own = target.hardware.levels[index]

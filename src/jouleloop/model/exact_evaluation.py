@@ -9,8 +9,6 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError, raise_all
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.arrays import (
-    BOUND,
-    DIM,
     SPATIAL,
     Ints,
     LayerArrays,
@@ -23,7 +21,7 @@ from jouleloop.model.encode import encode, encode_mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats
 from jouleloop.model.exact import Loops, count_boundary, flat_loops, steps_of_all, words_ever_seen
 from jouleloop.model.price import utilize
-from jouleloop.model.residual import KIND, count_residual_transfers
+from jouleloop.model.residual import count_residual_transfers
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import AskedFeature, Use, check_supported, found_in_networks, found_in_rules
 from jouleloop.workload.problem import Problem
@@ -129,7 +127,7 @@ def _mean(count: int, instances: int) -> float:
 def _unrolled(nest: NestArrays, first: int) -> list[int]:
     """Return the ends of the spatial loops of levels from ``first`` outward."""
     return [
-        int(nest.loops[level, SPATIAL, s, BOUND])
+        int(nest.loops[level, SPATIAL, s]["bound"])
         for level in range(first, nest.counts.shape[0])
         for s in range(nest.counts[level, SPATIAL])
     ]
@@ -164,7 +162,7 @@ def _check(
 ) -> None:
     """Refuse what is not counted exactly; ``networks`` are those that are not followed."""
     found = [*networks, *(AskedFeature("reuse", level, reuse.as_dict()) for level, reuse in mapping.reuse.items())]
-    unrolled = {int(row[DIM]) for row in loops.table if row[KIND] == SPATIAL}
+    unrolled = {int(row["dim"]) for row in loops.table if row["kind"] == SPATIAL}
     for v, space in enumerate(problem.data_spaces):
         ranks = (layer.coef[v] != 0) & (layer.bounds > 1)
         shared = ranks[ranks.sum(axis=1) > 1]

@@ -8,8 +8,6 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    BOUND,
-    DIM,
     MAX_LOOPS,
     SPATIAL,
     TEMPORAL,
@@ -160,8 +158,8 @@ def _place_loops(nest: NestArrays, level: int, kind: int, extent: Ints, loop: Re
     count: int = nest.counts[level, kind]
     for k in range(count):
         place = nest.loops[level, kind, count - 1 - k]
-        loop[k].dim, loop[k].bound, loop[k].step = place[DIM], place[BOUND], extent[place[DIM]]
-        extent[place[DIM]] *= place[BOUND]
+        loop[k].dim, loop[k].bound, loop[k].step = place.dim, place.bound, extent[place.dim]
+        extent[place.dim] *= place.bound
     return count
 
 

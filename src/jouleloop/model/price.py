@@ -9,8 +9,6 @@ import math
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    AXIS,
-    BOUND,
     SPATIAL,
     TEMPORAL,
     Bools,
@@ -33,16 +31,16 @@ def utilize(levels: Records, nest: NestArrays, work: WorkArrays) -> tuple[int, i
         along_x = 1
         along_y = 1
         for s in range(nest.counts[level, SPATIAL]):
-            if nest.loops[level, SPATIAL, s, AXIS] == 0:
-                along_x *= nest.loops[level, SPATIAL, s, BOUND]
+            if nest.loops[level, SPATIAL, s].axis == 0:
+                along_x *= nest.loops[level, SPATIAL, s].bound
             else:
-                along_y *= nest.loops[level, SPATIAL, s, BOUND]
+                along_y *= nest.loops[level, SPATIAL, s].bound
         work.status[level].fanout = along_x * along_y
         work.status[level].columns = max(along_x, levels[level].fanout_x)
         work.status[level].rows = max(along_y, levels[level].fanout_y)
         units *= along_x * along_y
         for t in range(nest.counts[level, TEMPORAL]):
-            steps *= nest.loops[level, TEMPORAL, t, BOUND]
+            steps *= nest.loops[level, TEMPORAL, t].bound
     return units, steps
 
 

@@ -11,9 +11,6 @@ import numpy as np
 
 from jouleloop.jit import njit, record
 from jouleloop.model.arrays import (
-    AXIS,
-    BOUND,
-    DIM,
     SPATIAL,
     TEMPORAL,
     Bools,
@@ -127,12 +124,12 @@ def _place_loops(room: Room, point: Point, nest: NestArrays, kind: int, level: i
         if factor[d] == 1:
             continue
         at = count
-        while at > 0 and slot[nest.loops[level, kind, at - 1, DIM], RANK] < slot[d, RANK]:
+        while at > 0 and slot[nest.loops[level, kind, at - 1].dim, RANK] < slot[d, RANK]:
             nest.loops[level, kind, at] = nest.loops[level, kind, at - 1]
             at -= 1
-        nest.loops[level, kind, at, DIM] = d
-        nest.loops[level, kind, at, BOUND] = factor[d]
-        nest.loops[level, kind, at, AXIS] = 0
+        nest.loops[level, kind, at].dim = d
+        nest.loops[level, kind, at].bound = factor[d]
+        nest.loops[level, kind, at].axis = 0
         count += 1
     nest.counts[level, kind] = count
 
@@ -148,14 +145,14 @@ def _place_axes(room: Room, own: Record, nest: NestArrays, level: int) -> bool:
     for place in range(count):
         loop = nest.loops[level, SPATIAL, count - 1 - place]
         if split >= 0:
-            turned = _position(room, level, loop[DIM], nest) >= split
+            turned = _position(room, level, loop.dim, nest) >= split
         else:
-            turned = turned or along_x * loop[BOUND] > most_x
+            turned = turned or along_x * loop.bound > most_x
         if turned:
-            along_y *= loop[BOUND]
-            loop[AXIS] = 1
+            along_y *= loop.bound
+            loop.axis = 1
         else:
-            along_x *= loop[BOUND]
+            along_x *= loop.bound
     return bool(along_x <= most_x and along_y <= most_y)
 
 
@@ -177,7 +174,7 @@ def _position(room: Room, level: int, d: int, nest: NestArrays) -> int:
             ones += 1
     seen = False
     for place in range(count):
-        e = nest.loops[level, SPATIAL, place, DIM]
+        e = nest.loops[level, SPATIAL, place].dim
         if slot[e, RANK] == slot[d, RANK]:
             ones -= 1
             if seen:

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from jouleloop.jit import record
-from jouleloop.model.arrays import MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays, Records
+from jouleloop.model.arrays import LOOP, MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays, Records
+from jouleloop.model.steps import AROUND
 
 _Array = TypeVar("_Array", bound=np.typing.NDArray[Any])
 
@@ -535,7 +536,7 @@ class Path(NamedTuple):
     Attributes
     ----------
     loops
-        Temporal loops chosen so far, outermost first: dimension, bound, index step of one iteration.
+        Temporal loops chosen so far, of `AROUND`, outermost first.
     node
         Of `NODE`, by level.
     certain_pj
@@ -554,7 +555,7 @@ class Path(NamedTuple):
         And its words, one record of `WORDS`.
     """
 
-    loops: Ints
+    loops: Records
     node: Records
     certain_pj: Floats
     traffic: Records
@@ -570,13 +571,13 @@ class Path(NamedTuple):
 class Arrangements(NamedTuple):
     """Spatial loops of one level in every arrangement that was asked for, outermost first.
 
-    ``counts`` has shape (arrangements,), ``loops`` (arrangements, MAX_LOOPS, 3). ``members`` says where those of an
-    unrolling are, by member and level, shape (members, levels, 2): the first and the one after the last. All
+    ``counts`` has shape (arrangements,), ``loops`` of `LOOP` (arrangements, MAX_LOOPS). ``members`` says where those of
+    an unrolling are, by member and level, shape (members, levels, 2): the first and the one after the last. All
     combinations over the levels are admissible.
     """
 
     counts: Ints
-    loops: Ints
+    loops: Records
     members: Ints
 
 
@@ -585,7 +586,7 @@ class Found(NamedTuple):
     """The best nest so far, with the number of its arrangement (-1: none) and what it keeps."""
 
     counts: Ints
-    loops: Ints
+    loops: Records
     arrangement: Ints
     keep: Bools
 
@@ -790,11 +791,11 @@ def new_path(keep: Bools, side: Ints, ranks: int) -> Path:
     """Return a path without loops, for data spaces of so many ranks at most."""
     levels = len(keep)
     return Path(
-        np.empty((levels * MAX_LOOPS, 3), np.int64),
+        np.empty(levels * MAX_LOOPS, AROUND),
         np.zeros(levels, NODE),
         np.zeros(levels),
         np.zeros((levels, levels), TRAFFIC),
-        NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64), keep.copy()),
+        NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS), LOOP), keep.copy()),
         np.array((side[:, :, HALO] >= 0).any(axis=1), np.int64),
         np.zeros(ranks, REACH),
         np.zeros(ranks, np.int64),
@@ -827,7 +828,7 @@ def new_counters(budget: int | None = None, nodes: int | None = None) -> Records
 
 def new_found(levels: int, spaces: int) -> Found:
     """Return the record of a descent that has found nothing yet."""
-    loops = np.zeros((levels, 2, MAX_LOOPS, 3), np.int64)
+    loops = np.zeros((levels, 2, MAX_LOOPS), LOOP)
     keep = np.zeros((levels, spaces), np.bool_)
     return Found(np.zeros((levels, 2), np.int64), loops, np.full(1, -1, np.int64), keep)
 

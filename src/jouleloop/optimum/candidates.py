@@ -14,7 +14,7 @@ import numpy as np
 
 from jouleloop.mapspace.space import FactorSlot, MapSpace
 from jouleloop.mapspace.spatial import Arrangement, Factors, arrangements_of, fitting_choices
-from jouleloop.model.arrays import DIM, MAX_LOOPS, Ints
+from jouleloop.model.arrays import LOOP, MAX_LOOPS, Ints, Records
 from jouleloop.optimum.arrays import HALO, IDLE
 from jouleloop.optimum.mirror import Mirror, firsts
 
@@ -223,9 +223,9 @@ class Candidates:
         return len(self._loops)
 
     @property
-    def loops(self) -> tuple[Ints, Ints]:
+    def loops(self) -> tuple[Ints, Records]:
         """All arrangements that were asked for."""
-        return self.loops_after(np.zeros(0, np.int64), np.zeros((0, MAX_LOOPS, 3), np.int64))
+        return self.loops_after(np.zeros(0, np.int64), np.zeros((0, MAX_LOOPS), LOOP))
 
     def arranged(self, level: int, n: int) -> tuple[int, int]:
         """Return where all arrangements of some factors of a level are, the first and the one after the last."""
@@ -270,16 +270,15 @@ class Candidates:
         self.__dict__.pop("row", None)
         self._tables, self._loops = {}, []
 
-    def loops_after(self, counts: Ints, loops: Ints) -> tuple[Ints, Ints]:
+    def loops_after(self, counts: Ints, loops: Records) -> tuple[Ints, Records]:
         """Return `Arrangements.counts` and `Arrangements.loops` with all that `arrange` has added since these."""
         added = self._loops[len(counts) :]
         if not added:
             return counts, loops
-        more = np.zeros((len(added), MAX_LOOPS, 3), np.int64)
+        more = np.zeros((len(added), MAX_LOOPS), LOOP)
         for n, placed in enumerate(added):
-            if placed:
-                more[n, : len(placed)] = placed
-        more[..., DIM] = self.place[more[..., DIM]]
+            more[n, : len(placed)] = list(placed)
+        more["dim"] = self.place[more["dim"]]
         return np.append(counts, [len(placed) for placed in added]), np.concatenate([loops, more])
 
 

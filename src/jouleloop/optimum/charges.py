@@ -9,9 +9,7 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.mapspace.space import MapSpace
 from jouleloop.model.arrays import (
-    BOUND,
     CHARGED,
-    DIM,
     MESH_BACK,
     MESH_IN,
     NO_ENERGY,
@@ -33,7 +31,7 @@ _MOST_ARRANGED = 100_000
 
 @njit
 def _least_hops(
-    counts: Ints, loops: Ints, places: Ints, moves: Bools, columns: int, rows: int, instances: Ints, least: Floats
+    counts: Ints, loops: Records, places: Ints, moves: Bools, columns: int, rows: int, instances: Ints, least: Floats
 ) -> None:
     """Write by row of factors and data space the hops of one word to every distinct box, least over arrangements.
 
@@ -56,17 +54,17 @@ def _least_hops(
 
 
 @njit
-def _span_boxes(loops: Ints, moves: Bools, low: Ints, high: Ints) -> None:
+def _span_boxes(loops: Records, moves: Bools, low: Ints, high: Ints) -> None:
     """Write by box and column the first and the last row of the instances that hold it; -1 where there is none."""
     columns = low.shape[1]
     high[:] = -1
     for i in range(low.shape[0]):
         rest, box, weight = i, 0, 1
         for s in range(loops.shape[0] - 1, -1, -1):
-            if moves[loops[s, DIM]]:
-                box += weight * (rest % loops[s, BOUND])
-                weight *= loops[s, BOUND]
-            rest //= loops[s, BOUND]
+            if moves[loops[s].dim]:
+                box += weight * (rest % loops[s].bound)
+                weight *= loops[s].bound
+            rest //= loops[s].bound
         column, row = i % columns, i // columns
         if high[box, column] < 0:
             low[box, column] = row

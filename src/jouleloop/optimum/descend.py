@@ -10,8 +10,6 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    BOUND,
-    DIM,
     SPATIAL,
     TEMPORAL,
     Bools,
@@ -172,8 +170,8 @@ def _place_innermost(case: Case, path: Path, moving: Ints, n: int) -> None:
     """Write the innermost loops of the nest in their order."""
     for a in range(n):
         d = moving[a]
-        path.nest.loops[0, TEMPORAL, n - 1 - a, DIM] = d
-        path.nest.loops[0, TEMPORAL, n - 1 - a, BOUND] = case.grid.divisor[
+        path.nest.loops[0, TEMPORAL, n - 1 - a].dim = d
+        path.nest.loops[0, TEMPORAL, n - 1 - a].bound = case.grid.divisor[
             d, digit(case.grid.axis, path.node[0].point, d)
         ].value
 
@@ -185,8 +183,7 @@ def _place_spatial(arrangements: Arrangements, chosen: Ints, nest: NestArrays) -
         spatials = arrangements.counts[chosen[level]]
         nest.counts[level, SPATIAL] = spatials
         for s in range(spatials):
-            for place in range(3):
-                nest.loops[level, SPATIAL, s, place] = arrangements.loops[chosen[level], s, place]
+            nest.loops[level, SPATIAL, s] = arrangements.loops[chosen[level], s]
 
 
 @njit

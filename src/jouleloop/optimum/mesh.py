@@ -4,7 +4,7 @@
 """
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import AXIS, BOUND, DIM, Ints, Record, Records
+from jouleloop.model.arrays import Ints, Record, Records
 from jouleloop.optimum.arrays import FIRST, HALO, IDLE, LAST, Arrangements, Case, Mesh, Path
 from jouleloop.optimum.path import extents
 from jouleloop.optimum.words import find_reach, number_of, shape_of, unit_of
@@ -97,32 +97,32 @@ def _count(
 
 
 @njit
-def _find_boxes(case: Case, loops: Ints, level: int, v: int, place: int, reach: Records) -> None:
+def _find_boxes(case: Case, loops: Records, level: int, v: int, place: int, reach: Records) -> None:
     """Write by instance the number of its box, the spatial loops being arranged so."""
     side, pairs, unit = case.unrolled.side[v], case.mesh.pairs, case.mesh.unit[level, v, place]
     for i in range(case.mesh.fan[level, v, place].instances):
         rest, box, weight = i, 0, 1
         for s in range(loops.shape[0] - 1, -1, -1):
-            d, index = loops[s, DIM], rest % loops[s, BOUND]
-            rest //= loops[s, BOUND]
+            d, index = loops[s].dim, rest % loops[s].bound
+            rest //= loops[s].bound
             if side[d, IDLE] == 0 and side[d, HALO] < 0:
                 box += weight * index
-                weight *= loops[s, BOUND]
+                weight *= loops[s].bound
         for r in range(reach.shape[0]):
             if reach[r].quantum == 0:
                 continue
             rest, at = i, 0
             for s in range(loops.shape[0] - 1, -1, -1):
-                if side[loops[s, DIM], HALO] == r:
-                    at += unit[loops[s, DIM]] * (rest % loops[s, BOUND])
-                rest //= loops[s, BOUND]
+                if side[loops[s].dim, HALO] == r:
+                    at += unit[loops[s].dim] * (rest % loops[s].bound)
+                rest //= loops[s].bound
             box += weight * at
             weight *= reach[r].farthest // reach[r].quantum + 1
         pairs[i].box = box
 
 
 @njit
-def _find_pairs(case: Case, loops: Ints, level: int, v: int, place: int, reach: Records) -> None:
+def _find_pairs(case: Case, loops: Records, level: int, v: int, place: int, reach: Records) -> None:
     """Write by instance the numbers of the distances to its mesh neighbours, -1 where no move leads there.
 
     See `jouleloop.model.links.neighbour_links`.
@@ -131,10 +131,10 @@ def _find_pairs(case: Case, loops: Ints, level: int, v: int, place: int, reach: 
     instances = case.mesh.fan[level, v, place].instances
     along_x = along_y = 1
     for s in range(loops.shape[0]):
-        if loops[s, AXIS] == 0:
-            along_x *= loops[s, BOUND]
+        if loops[s].axis == 0:
+            along_x *= loops[s].bound
         else:
-            along_y *= loops[s, BOUND]
+            along_y *= loops[s].bound
     columns = max(along_x, fanout.fanout_x)
     rows = max(along_y, fanout.fanout_y)
     for i in range(instances):
@@ -154,14 +154,14 @@ def neighbour_of(i: int, way: int, instances: int, mesh: tuple[int, int]) -> int
 
 
 @njit
-def _distance(side: Ints, loops: Ints, unit: Ints, reach: Records, here: int, there: int) -> int:
+def _distance(side: Ints, loops: Records, unit: Ints, reach: Records, here: int, there: int) -> int:
     """Return the number of the distance of two instances, -1 where no move leads from one to the other."""
     key = 0
     for r in range(reach.shape[0]):
         if reach[r].quantum > 0:
             key += number_of(reach, r, 0)
     for s in range(loops.shape[0] - 1, -1, -1):
-        d, bound = loops[s, DIM], loops[s, BOUND]
+        d, bound = loops[s].dim, loops[s].bound
         apart = there % bound - here % bound
         here //= bound
         there //= bound

@@ -37,12 +37,12 @@ def _relax(layer: LayerArrays, nest: NestArrays, uneven: Bools, work: WorkArrays
         work.flow[level, 0].links = 0.0
         most = 1.0
         for s in range(nest.counts[level, SPATIAL]):
-            d = nest.loops[level, SPATIAL, s, 0]
+            d = nest.loops[level, SPATIAL, s].dim
             moves = False
             for r in range(layer.coef.shape[1]):
                 moves = moves or layer.coef[0, r, d] != 0
             if not moves:
-                most *= nest.loops[level, SPATIAL, s, 1]
+                most *= nest.loops[level, SPATIAL, s].bound
         if nest.keep[level - 1, 0]:
             if uneven[level] and layer.reuse[level - 1, 0].no_coalesce:
                 return False

@@ -6,6 +6,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
+    LOOP,
     MAX_LOOPS,
     Bools,
     Encoded,
@@ -339,7 +340,7 @@ class Solver:
         self.columns = columns
         self.candidates = candidates
         self.arrangements = Arrangements(
-            np.zeros(0, np.int64), np.zeros((0, MAX_LOOPS, 3), np.int64), np.zeros((0, levels, 2), np.int64)
+            np.zeros(0, np.int64), np.zeros((0, MAX_LOOPS), LOOP), np.zeros((0, levels, 2), np.int64)
         )
         self.parts = new_parts(candidates, columns, layer, charge)
         unrolled = new_unrolled(candidates.origin, side)

@@ -9,7 +9,7 @@ import math
 from typing import NamedTuple
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BOUND, DIM, STEP, Ints, Record, Records
+from jouleloop.model.arrays import Ints, Record, Records
 from jouleloop.optimum.arrays import HALO, SHAPES, Case, Path
 
 
@@ -166,17 +166,17 @@ def _within(reach: Records, r: int, move: int) -> bool:
 
 
 @njit
-def words_of_plain_ranks(coef: Ints, full: float, loop: Ints, loops: int) -> float:
+def words_of_plain_ranks(coef: Ints, full: float, loop: Records, loops: int) -> float:
     """Words into one instance where every rank is moved by one dimension: all but the trailing steps that stand."""
     total = full
     trailing = True
     for j in range(loops - 1, -1, -1):
         if trailing:
             for r in range(coef.shape[0]):
-                if coef[r, loop[j, DIM]] != 0:
+                if coef[r, loop[j].dim] != 0:
                     trailing = False
         if not trailing:
-            total *= loop[j, BOUND]
+            total *= loop[j].bound
     return total
 
 
@@ -242,7 +242,7 @@ def _innermost_step(case: Case, path: Path, level: int, v: int, extent: Ints, lo
     full = part = 1.0
     apart = False
     first = loops - 1
-    while resting and first >= 0 and _leaves(coef, loop[first, DIM]):
+    while resting and first >= 0 and _leaves(coef, loop[first].dim):
         first -= 1
     near = may_link = not resting or first == loops - 1
     for r in range(coef.shape[0]):
@@ -253,7 +253,7 @@ def _innermost_step(case: Case, path: Path, level: int, v: int, extent: Ints, lo
         path.at[r] = 0
         if first < 0:
             continue
-        step = coef[r, loop[first, DIM]] * loop[first, STEP]
+        step = coef[r, loop[first].dim] * loop[first].step
         path.move[r] = step
         if known and reach[r].quantum > 0:
             key += number_of(reach, r, step)
@@ -298,14 +298,14 @@ def count_steps(case: Case, path: Path, level: int, v: int, extent: Ints, loops:
     words.plain = first.full
     outer = 1.0
     for j in range(first.place + 1):
-        outer *= loop[j, BOUND]
+        outer *= loop[j].bound
     for j in range(first.place, -1, -1):
-        outer /= loop[j, BOUND]
-        calls = (loop[j, BOUND] - 1) * outer
+        outer /= loop[j].bound
+        calls = (loop[j].bound - 1) * outer
         same = stands = True
         within, key = first.may_link, 0
         for r in range(coef.shape[0]):
-            step = coef[r, loop[j, DIM]] * loop[j, STEP]
+            step = coef[r, loop[j].dim] * loop[j].step
             # All loops further in fall back.
             value = step - path.at[r]
             path.at[r] += step

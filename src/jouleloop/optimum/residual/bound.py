@@ -15,6 +15,7 @@ from jouleloop.model.arrays import (
     Floats,
     Ints,
     Record,
+    Records,
 )
 from jouleloop.optimum.arrays import FIXED, MOST
 from jouleloop.optimum.costs import vectors
@@ -212,7 +213,7 @@ def may_link(design: Design, unrolled: Unrolled, v: int, level: int, extent: Int
 
 
 @njit
-def _meets(coef: Ints, fanout: Record, loops: Ints, extent: Ints, least: Ints) -> bool:
+def _meets(coef: Ints, fanout: Record, loops: Records, extent: Ints, least: Ints) -> bool:
     """Whether two mesh neighbours of an arrangement are apart by multiples of the ``least`` move, by rank."""
     ranks = coef.shape[0]
     mesh = _lay_out(fanout, loops)
@@ -220,10 +221,10 @@ def _meets(coef: Ints, fanout: Record, loops: Ints, extent: Ints, least: Ints) -
     for unit in range(mesh.units):
         rest = unit
         for i in range(loops.shape[0] - 1, -1, -1):
-            d = loops[i, 0]
+            d = loops[i].dim
             for r in range(ranks):
-                offsets[unit, r] += coef[r, d] * extent[d] * (rest % loops[i, 1])
-            rest //= loops[i, 1]
+                offsets[unit, r] += coef[r, d] * extent[d] * (rest % loops[i].bound)
+            rest //= loops[i].bound
     for unit in range(mesh.units):
         for side in range(2):
             other = unit + (mesh.columns if side else 1)
@@ -240,15 +241,15 @@ def _meets(coef: Ints, fanout: Record, loops: Ints, extent: Ints, least: Ints) -
 
 
 @njit
-def _lay_out(fanout: Record, loops: Ints) -> _Mesh:
+def _lay_out(fanout: Record, loops: Records) -> _Mesh:
     """Return the units of an arrangement, and the columns and rows that they lie on."""
     units, along_x, along_y = 1, 1, 1
     for i in range(loops.shape[0]):
-        units *= loops[i, 1]
-        if loops[i, 2] == 0:
-            along_x *= loops[i, 1]
+        units *= loops[i].bound
+        if loops[i].axis == 0:
+            along_x *= loops[i].bound
         else:
-            along_y *= loops[i, 1]
+            along_y *= loops[i].bound
     return _Mesh(units, max(along_x, fanout.fanout_x), max(along_y, fanout.fanout_y))
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import AXIS, BOUND, DIM, SPATIAL, TEMPORAL, Floats, Ints, NestArrays
+from jouleloop.model.arrays import SPATIAL, TEMPORAL, Floats, Ints, NestArrays, Records
 from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.price import fits
@@ -157,30 +157,36 @@ def _try_nest(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> N
 
 
 @njit
-def _order_allowed(slots: Ints, level: int, loops: Ints, number: int) -> bool:
+def _order_allowed(slots: Ints, level: int, loops: Records, number: int) -> bool:
     """Whether loops, outermost first, stand in an order that their ranks allow."""
     allowed = True
     for i in range(1, number):
-        allowed = allowed and slots[level, loops[i - 1, DIM], RANK] >= slots[level, loops[i, DIM], RANK]
+        allowed = allowed and slots[level, loops[i - 1].dim, RANK] >= slots[level, loops[i].dim, RANK]
     return allowed
 
 
 @njit
-def _next_order(loops: Ints, number: int) -> bool:
+def _swap(loops: Records, i: int, j: int) -> None:
+    """Let two loops change places."""
+    loops[i].dim, loops[j].dim = loops[j].dim, loops[i].dim
+    loops[i].bound, loops[j].bound = loops[j].bound, loops[i].bound
+    loops[i].axis, loops[j].axis = loops[j].axis, loops[i].axis
+
+
+@njit
+def _next_order(loops: Records, number: int) -> bool:
     """Advance loops to the next order by dimension; return False, in ascending order again, after the last."""
     i = number - 2
-    while i >= 0 and loops[i, DIM] >= loops[i + 1, DIM]:
+    while i >= 0 and loops[i].dim >= loops[i + 1].dim:
         i -= 1
     if i >= 0:
         j = number - 1
-        while loops[j, DIM] <= loops[i, DIM]:
+        while loops[j].dim <= loops[i].dim:
             j -= 1
-        for place in range(3):
-            loops[i, place], loops[j, place] = loops[j, place], loops[i, place]
+        _swap(loops, i, j)
     low, high = i + 1, number - 1
     while low < high:
-        for place in range(3):
-            loops[low, place], loops[high, place] = loops[high, place], loops[low, place]
+        _swap(loops, low, high)
         low += 1
         high -= 1
     return bool(i >= 0)
@@ -193,7 +199,7 @@ def _first_order(slots: Ints, level: int, ends: Ints, nest: NestArrays) -> None:
     loops = nest.loops[level, TEMPORAL]
     for d in range(ends.shape[0]):
         if ends[d] > 1:
-            loops[number, DIM], loops[number, BOUND], loops[number, AXIS] = d, ends[d], 0
+            loops[number].dim, loops[number].bound, loops[number].axis = d, ends[d], 0
             number += 1
     nest.counts[level, TEMPORAL] = number
     while not _order_allowed(slots, level, loops, number):

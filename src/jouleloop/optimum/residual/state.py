@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit, record
-from jouleloop.model.arrays import MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays, Records, WorkArrays
+from jouleloop.model.arrays import LOOP, MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays, Records, WorkArrays
 from jouleloop.optimum.arrays import FIXED, MOST
 from jouleloop.optimum.residual.ends import look_outside
 
@@ -97,7 +97,7 @@ class Unrolled(NamedTuple):
     halos
         Of `HALO`, of the crossings of data spaces over which windows slide, shape (data spaces, levels, dimensions).
     loops
-        Arrangements on the mesh by level, shape (levels, arrangements, MAX_LOOPS, 3); outermost first.
+        Arrangements on the mesh by level, of `LOOP`, shape (levels, arrangements, MAX_LOOPS); outermost first.
     numbers
         By level: loops of an arrangement, and arrangements.
     """
@@ -108,7 +108,7 @@ class Unrolled(NamedTuple):
     counts: Ints
     instances: Floats
     halos: Records
-    loops: Ints
+    loops: Records
     numbers: Ints
 
 
@@ -219,7 +219,7 @@ class Best(NamedTuple):
 
     mark: Records
     counts: Ints
-    loops: Ints
+    loops: Records
     keep: Bools
 
 
@@ -241,7 +241,7 @@ def value_of(design: Design, energy_pj: float, steps: float) -> float:
     return float(energy_pj**design.energy_power * steps**design.delay_power)
 
 
-def new_unrolled(levels: int, spaces: int, factors: Ints, idle: Bools, loops: Ints, numbers: Ints) -> Unrolled:
+def new_unrolled(levels: int, spaces: int, factors: Ints, idle: Bools, loops: Records, numbers: Ints) -> Unrolled:
     """Return an unrolling whose crossings are not written yet."""
     crossings, counts = np.zeros((spaces, levels), CROSSING), np.zeros(spaces, np.int64)
     halos = np.zeros((spaces, levels, factors.shape[1]), HALO)
@@ -253,7 +253,7 @@ def new_best(levels: int, spaces: int) -> Best:
     return Best(
         np.array([(np.inf, np.inf, np.inf, 0)], MARK),
         np.zeros((levels, 2), np.int64),
-        np.zeros((levels, 2, MAX_LOOPS, 3), np.int64),
+        np.zeros((levels, 2, MAX_LOOPS), LOOP),
         np.zeros((levels, spaces), np.bool_),
     )
 
