@@ -27,8 +27,6 @@ from jouleloop.model.links import count_classes, fill_offsets, neighbour_links
 from jouleloop.model.steps import AROUND
 from jouleloop.optimum.arrays import (
     ENERGY,
-    FIRST,
-    LAST,
     REACH,
     Tally,
     new_best,
@@ -96,7 +94,7 @@ def known_parts(kind: str, *, wired: bool = False, asked: bool = True) -> Iterat
         for part in rng.sample(range(solver.count), min(PARTS, solver.count)):
             u = int(solver.parts.unrolling[part])
             solver.fill_tables(part)
-            if solver.parts.runs[u, FIRST] < 0:
+            if solver.parts.runs["first"][u] < 0:
                 solver._arrange(u)
             solver.case.mesh.ask["asked"] = asked
             yield search, u, rng
@@ -142,7 +140,7 @@ def compare_links(search: Search, run: np.ndarray, level: int, v: int, extent: n
         return 0
     instances = int(fan["instances"])
     compared = 0
-    for member in range(run[FIRST], run[LAST]):
+    for member in range(run["first"], run["last"]):
         for a in range(*solver.arrangements.members[member, level].tolist()):
             loops = solver.arrangements.loops[a, : solver.arrangements.counts[a]].copy()
             along = [int(np.prod(loops[loops["axis"] == way]["bound"])) for way in (0, 1)]

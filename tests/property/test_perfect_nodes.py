@@ -31,7 +31,7 @@ from jouleloop.model.evaluate import count_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.network import is_wired, takes_energy
 from jouleloop.optimum import regroup
-from jouleloop.optimum.arrays import ENERGY, FIRST, SPREAD, Tally, new_best, new_counters, new_log
+from jouleloop.optimum.arrays import ENERGY, SPREAD, Tally, new_best, new_counters, new_log
 from jouleloop.optimum.descend import _bound_child, _bound_order
 from jouleloop.optimum.groups import Groups, groups_of
 from jouleloop.optimum.mesh import find_neighbours
@@ -284,7 +284,7 @@ def check_part(part: Part) -> None:
     """Compare the bounds of one subproblem with all its nests, what is known of neighbours and limits included."""
     search, solver = part.search, part.solver
     least_pj, least = least_of(part.tree, search.levels)
-    if solver.parts.runs[part.unrolling, FIRST] < 0:
+    if solver.parts.runs["first"][part.unrolling] < 0:
         solver._arrange(part.unrolling)
     part.check(part.sketch_pj, least_pj, "sketch")
     part.check(solver._rest_pj(), least_pj, "unrollings that were not listed")

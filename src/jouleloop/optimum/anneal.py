@@ -19,12 +19,12 @@ from jouleloop.model.arrays import (
     Ints,
     NestArrays,
     Record,
+    Records,
     WorkArrays,
 )
 from jouleloop.model.evaluate import count_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.price import fits
-from jouleloop.optimum.arrays import FIXED, LEAST, MOST, RANK
 
 #: Of 100 moves, how many at most change a factor, swap two, change an order, and change what is kept.
 _MOVE, _SWAP, _ORDER = 40, 60, 80
@@ -41,7 +41,7 @@ class Room(NamedTuple):
     Attributes
     ----------
     slot
-        Limits of factors and the rank of loops, shape (2, levels, dimensions, SLOT), temporal slots first. A level
+        Limits of factors and the rank of loops, of `SLOT`, shape (2, levels, dimensions), temporal slots first. A level
         without a fan-out has fixed spatial factors of 1.
     split
         By level, how many spatial positions go to X, -1 where any number may.
@@ -57,7 +57,7 @@ class Room(NamedTuple):
         Powers of energy and of cycles in what is minimised.
     """
 
-    slot: Ints
+    slot: Records
     split: Ints
     prime: Ints
     primes: Ints
@@ -124,7 +124,7 @@ def _place_loops(room: Room, point: Point, nest: NestArrays, kind: int, level: i
         if factor[d] == 1:
             continue
         at = count
-        while at > 0 and slot[nest.loops[level, kind, at - 1].dim, RANK] < slot[d, RANK]:
+        while at > 0 and slot[nest.loops[level, kind, at - 1].dim].rank < slot[d].rank:
             nest.loops[level, kind, at] = nest.loops[level, kind, at - 1]
             at -= 1
         nest.loops[level, kind, at].dim = d
@@ -165,17 +165,17 @@ def _position(room: Room, level: int, d: int, nest: NestArrays) -> int:
     slot = room.slot[SPATIAL, level]
     inside = 0
     for e in range(slot.shape[0]):
-        if slot[e, RANK] < slot[d, RANK]:
+        if slot[e].rank < slot[d].rank:
             inside += 1
     count = nest.counts[level, SPATIAL]
     ones = 0
     for e in range(slot.shape[0]):
-        if slot[e, RANK] == slot[d, RANK]:
+        if slot[e].rank == slot[d].rank:
             ones += 1
     seen = False
     for place in range(count):
         e = nest.loops[level, SPATIAL, place].dim
-        if slot[e, RANK] == slot[d, RANK]:
+        if slot[e].rank == slot[d].rank:
             ones -= 1
             if seen:
                 inside += 1
@@ -241,14 +241,14 @@ def _shift(room: Room, state: Ints, point: Point, ways: Ints) -> bool:
             ways[2 * side + 1] = _draw(state, levels)
     source, target = room.slot[ways[0], ways[1], d], room.slot[ways[2], ways[3], d]
     from_factor, to_factor = point.factor[ways[0], ways[1], d], point.factor[ways[2], ways[3], d]
-    if source[FIXED] != 0 or target[FIXED] != 0 or (ways[0] == ways[2] and ways[1] == ways[3]):
+    if source.fixed != 0 or target.fixed != 0 or (ways[0] == ways[2] and ways[1] == ways[3]):
         return False
-    if from_factor % p != 0 or from_factor // p < source[LEAST] or to_factor * p > target[MOST]:
+    if from_factor % p != 0 or from_factor // p < source.least or to_factor * p > target.most:
         return False
     times = 1
     # Often all of a dimension, as steps between are worse than both ends.
     while _draw(state, 3) == 0 and from_factor // times % (p * p) == 0:
-        if from_factor // (times * p * p) < source[LEAST] or to_factor * times * p * p > target[MOST]:
+        if from_factor // (times * p * p) < source.least or to_factor * times * p * p > target.most:
             break
         times *= p
     point.factor[ways[0], ways[1], d] //= times * p

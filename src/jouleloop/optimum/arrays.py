@@ -56,9 +56,17 @@ COUNTERS = np.dtype(
 RUNNING, BY_EVALUATIONS, BY_NODES, BY_LOG, BY_PARTS = range(5)
 
 
-#: Places of what may matter at the leaves of one unrolling: its first member, the one after its last, and whether the
-#: innermost loops need no other order than the first. A first of -1: not known yet.
-FIRST, LAST, ORDERED, RUN = range(4)
+#: What may matter at the leaves of one unrolling.
+RUN = np.dtype(
+    [
+        # Its first member (-1: not known yet), and the one after its last.
+        ("first", np.int64),
+        ("last", np.int64),
+        # Whether the innermost loops need no other order than the first.
+        ("ordered", np.bool_),
+    ],
+    align=True,
+)
 #: Events of a log: a child is opened; a cut has no tile that fits; a cut (order -1: in every order) has a bound that is
 #: no better; a nest is evaluated.
 OPENED, NO_TILE, LEFT_OUT, EVALUATED = range(4)
@@ -74,11 +82,16 @@ EVENT = np.dtype(
     ],
     align=True,
 )
-#: Places of a temporal slot, shape (levels, dimensions, SLOT): fixed factor (0: open), limits, rank in the loop order.
-FIXED, MOST, LEAST, RANK, SLOT = range(5)
-#: Places of a data space and dimension: whether the dimension leaves the data space in place; the rank it shares with
-#: another dimension of bound above 1, or -1.
-IDLE, HALO, SIDE = range(3)
+#: A dimension beside a data space.
+SIDE = np.dtype(
+    [
+        # Whether it leaves the data space in place.
+        ("idle", np.bool_),
+        # The rank that it shares with another dimension of bound above 1, or -1.
+        ("halo", np.int64),
+    ],
+    align=True,
+)
 #: A data space below a level: the boundary between the level and the next one outside that keeps it, and networks.
 EDGE = np.dtype(
     [
@@ -374,7 +387,7 @@ class Unrolled(NamedTuple):
     edge
         Of `EDGE`, shape (levels + 1, data spaces).
     side
-        Shape (data spaces, dimensions, SIDE).
+        Of `SIDE`, shape (data spaces, dimensions).
     near
         Whether the rank that a dimension shares is unrolled at a level, shape (levels, data spaces, dimensions).
     rate
@@ -386,7 +399,7 @@ class Unrolled(NamedTuple):
     instances: Floats
     origin: Ints
     edge: Records
-    side: Ints
+    side: Records
     near: Ints
     rate: Records
 
@@ -521,7 +534,7 @@ class Case(NamedTuple):
 
     target: Encoded
     keep: Bools
-    slots: Ints
+    slots: Records
     unrolled: Unrolled
     grid: Grid
     tables: Tables
@@ -643,7 +656,7 @@ class Parts(NamedTuple):
     steps
         Temporal iterations, by unrolling.
     runs
-        What may matter at the leaves, shape (unrollings, RUN).
+        What may matter at the leaves, of `RUN`, by unrolling.
     bits
         By level and data space the bit that is set in a choice where the level does not keep it, innermost level first
         and highest; `KEPT` or `NOT_KEPT` where there is no choice.
@@ -674,7 +687,7 @@ class Parts(NamedTuple):
     row: Ints
     ids: Ints
     steps: Floats
-    runs: Ints
+    runs: Records
     bits: Ints
     columns: Ints
     column_counts: Ints
@@ -770,9 +783,9 @@ def new_scratch(grid: Grid, levels: int, spaces: int, points: int) -> Scratch:
     )
 
 
-def new_unrolled(origin: Ints, side: Ints) -> Unrolled:
+def new_unrolled(origin: Ints, side: Records) -> Unrolled:
     """Return room for what an unrolling fixes; ``origin`` and ``side`` are the same for all."""
-    levels, spaces, dims = len(origin), *side.shape[:2]
+    levels, (spaces, dims) = len(origin), side.shape
     edge = np.zeros((levels + 1, spaces), EDGE)
     edge["sharers"] = 1.0
     return Unrolled(
@@ -787,7 +800,7 @@ def new_unrolled(origin: Ints, side: Ints) -> Unrolled:
     )
 
 
-def new_path(keep: Bools, side: Ints, ranks: int) -> Path:
+def new_path(keep: Bools, side: Records, ranks: int) -> Path:
     """Return a path without loops, for data spaces of so many ranks at most."""
     levels = len(keep)
     return Path(
@@ -796,7 +809,7 @@ def new_path(keep: Bools, side: Ints, ranks: int) -> Path:
         np.zeros(levels),
         np.zeros((levels, levels), TRAFFIC),
         NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS), LOOP), keep.copy()),
-        np.array((side[:, :, HALO] >= 0).any(axis=1), np.int64),
+        np.array((side["halo"] >= 0).any(axis=1), np.int64),
         np.zeros(ranks, REACH),
         np.zeros(ranks, np.int64),
         np.zeros(ranks, np.int64),

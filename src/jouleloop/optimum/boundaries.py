@@ -15,7 +15,7 @@ from jouleloop.model.arrays import (
     Records,
 )
 from jouleloop.model.kernel import box_words
-from jouleloop.optimum.arrays import HALO, IDLE, Case, Parts
+from jouleloop.optimum.arrays import Case, Parts
 from jouleloop.optimum.group_lattice import (
     PRICE,
     Edge,
@@ -107,7 +107,7 @@ class Boundaries:
             for r, own in enumerate(coef[v]):
                 offsets = np.where(own != 0, row, 1).max(axis=1)
                 boxes *= offsets
-                halo = np.where(side[v, :, HALO] == r, row, 1)
+                halo = np.where(side["halo"][v] == r, row, 1)
                 is_near = (halo > 1).any(axis=1)
                 near |= is_near
                 widest = np.maximum(widest, np.where(is_near, offsets, 1))
@@ -115,9 +115,9 @@ class Boundaries:
             linked[:, v] = used / boxes * np.where(near, widest, 1.0)
             passed[:, v], alike[:, v], chained[:, v] = self._passed(row, v, mesh)
             share[:, v] = np.where(near, 1.0 / most, 1.0)
-        plain = (coef != 0).any(axis=1) & (side[:, :, HALO] < 0)
+        plain = (coef != 0).any(axis=1) & (side["halo"] < 0)
         parted = np.stack([np.where(own, 1, row).prod(axis=1) for own in plain], axis=1).astype(float)
-        idle = np.stack([np.where(own == 1, row, 1).prod(axis=1) for own in side[:, :, IDLE]], axis=1).astype(float)
+        idle = np.stack([np.where(own, row, 1).prod(axis=1) for own in side["idle"]], axis=1).astype(float)
         return _Rows(shift.astype(np.int64), used, chained, alike, linked, share, parted, idle, passed)
 
     def _passed(self, row: Ints, v: int, mesh: tuple[int, int]) -> tuple[Floats, Floats, Floats]:

@@ -15,7 +15,6 @@ import numpy as np
 from jouleloop.mapspace.space import FactorSlot, MapSpace
 from jouleloop.mapspace.spatial import Arrangement, Factors, arrangements_of, fitting_choices
 from jouleloop.model.arrays import LOOP, MAX_LOOPS, Ints, Records
-from jouleloop.optimum.arrays import HALO, IDLE
 from jouleloop.optimum.mirror import Mirror, firsts
 
 #: Most unrollings that are listed; a space of more is searched in part.
@@ -37,15 +36,13 @@ class _Merging:
         Whether words of outputs lie apart.
     """
 
-    def __init__(self, space: MapSpace, side: Ints, *, leaks: bool, takes: bool, wired: bool, gaps: bool) -> None:
+    def __init__(self, space: MapSpace, side: Records, *, leaks: bool, takes: bool, wired: bool, gaps: bool) -> None:
         self.space = space
         #: By data space: which dimensions leave it in place, and the rank that each shares, or -1.
-        self.sides = [
-            (idle.tolist(), halo.tolist()) for idle, halo in zip(side[..., IDLE], side[..., HALO], strict=True)
-        ]
+        self.sides = [(idle.tolist(), halo.tolist()) for idle, halo in zip(side["idle"], side["halo"], strict=True)]
         levels = len(space.temporal)
         #: Dimensions that share no rank.
-        self.is_free = tuple(map(bool, np.all(side[..., HALO] < 0, axis=0)))
+        self.is_free = tuple(map(bool, np.all(side["halo"] < 0, axis=0)))
         # Where a level does not reuse all or leaks, or networks take energy or distribute, it counts what is unrolled
         # where. So it does where outputs have gaps: partitions are cut to whole words level by level.
         self.wired = wired
@@ -124,7 +121,7 @@ class Candidates:
         self,
         space: MapSpace,
         kept_dims: Ints,
-        side: Ints,
+        side: Records,
         stopped: Callable[[], bool],
         mirrors: Sequence[Mirror] = (),
         **takes: bool,

@@ -22,7 +22,7 @@ from jouleloop.model.arrays import (
     Records,
 )
 from jouleloop.model.network import is_wired, takes_energy
-from jouleloop.optimum.arrays import CHARGE, HALO, MOVED, PLAIN, STANDING
+from jouleloop.optimum.arrays import CHARGE, MOVED, PLAIN, STANDING
 from jouleloop.optimum.candidates import Candidates
 
 #: Most arrangements of spatial loops whose hops are counted; rows beyond take the bound that knows no order.
@@ -85,7 +85,7 @@ def _count_hops(low: Ints, high: Ints, middle: float) -> float:
     return hops
 
 
-def split_by_hops(hardware: HardwareArrays, layer: LayerArrays, side: Ints, candidates: Candidates) -> None:
+def split_by_hops(hardware: HardwareArrays, layer: LayerArrays, side: Records, candidates: Candidates) -> None:
     """Let an unrolling wait once for each best way that words can go, with the arrangements that are no better.
 
     How far the words of every data space go follows from the arrangement: one is least for weights, another for inputs.
@@ -135,7 +135,7 @@ def find_charges(
     space: MapSpace,
     hardware: HardwareArrays,
     layer: LayerArrays,
-    side: Ints,
+    side: Records,
     candidates: Candidates,
     *,
     links: bool = True,
@@ -177,12 +177,12 @@ class _Rows:
     """Instances and boxes of one data space below one level, by row of factors."""
 
     def __init__(
-        self, hardware: HardwareArrays, layer: LayerArrays, side: Ints, level: int, v: int, rows: Ints
+        self, hardware: HardwareArrays, layer: LayerArrays, side: Records, level: int, v: int, rows: Ints
     ) -> None:
         self.level, self.v, self.written = level, v, bool(layer.read_write[v])
         self.instances = rows.prod(axis=1)
         self.multicasts = not bool(layer.reuse["no_multicast"][level, v])
-        halo = side[v, :, HALO] >= 0
+        halo = side["halo"][v] >= 0
         #: Whether any of its ranks is shared, and, by row, whether such a rank is unrolled here, so that links serve.
         self.shares = bool(halo.any())
         self.near = (rows[:, halo] > 1).any(axis=1)

@@ -15,6 +15,7 @@ from jouleloop.model.arrays import (
     Bools,
     Ints,
     NestArrays,
+    Record,
     Records,
     WorkArrays,
 )
@@ -27,13 +28,9 @@ from jouleloop.optimum.arrays import (
     ENTER,
     EVALUATED,
     EXPAND,
-    FIRST,
-    FIXED,
-    LAST,
     LEFT_OUT,
     NO_TILE,
     OPENED,
-    ORDERED,
     PRODUCT,
     RUNNING,
     SLACK,
@@ -127,19 +124,19 @@ def note(tally: Tally, what: int, level: int, point: int, order: int, value: flo
 
 
 @njit
-def _next_arrangement(arrangements: Arrangements, run: Ints, chosen: Ints, member: int) -> bool:
+def _next_arrangement(arrangements: Arrangements, run: Record, chosen: Ints, member: int) -> bool:
     """Advance to the next arrangement of a member, the outermost level fastest, or to the next member (first -1).
 
     Returns False after the last member.
     """
-    if member >= run[FIRST]:
+    if member >= run.first:
         for level in range(chosen.shape[0] - 1, -1, -1):
             chosen[level] += 1
             if chosen[level] < arrangements.members[member, level, 1]:
                 return True
             chosen[level] = arrangements.members[member, level, 0]
     chosen[0] = -1
-    return bool(member + 1 < run[LAST])
+    return bool(member + 1 < run.last)
 
 
 @njit
@@ -188,7 +185,7 @@ def _place_spatial(arrangements: Arrangements, chosen: Ints, nest: NestArrays) -
 
 @njit
 def _evaluate_arrangements(
-    case: Case, path: Path, run: Ints, arrangements: Arrangements, work: WorkArrays, tally: Tally, chosen: Ints
+    case: Case, path: Path, run: Record, arrangements: Arrangements, work: WorkArrays, tally: Tally, chosen: Ints
 ) -> float:
     """Evaluate the nest in all arrangements that can matter; return the least energy [pJ]."""
     nest, best = path.nest, tally.best
@@ -196,7 +193,7 @@ def _evaluate_arrangements(
     # Of windows the model may look at every instance for what its neighbours hand on.
     windows = case.mesh.pairs.shape[0] > 1
     ticks = _EVALUATION_TICKS + (int(case.unrolled.instances[0]) if windows else 0)
-    member = run[FIRST] - 1
+    member = run.first - 1
     while _next_arrangement(arrangements, run, chosen, member):
         if chosen[0] < 0:
             member += 1
@@ -223,7 +220,7 @@ def _evaluate_arrangements(
 def _evaluate_leaf(
     case: Case,
     path: Path,
-    run: Ints,
+    run: Record,
     arrangements: Arrangements,
     work: WorkArrays,
     tally: Tally,
@@ -254,7 +251,7 @@ def _evaluate_leaf(
         _place_innermost(case, path, moving, n)
         least_pj = min(least_pj, _evaluate_arrangements(case, path, run, arrangements, work, tally, chosen))
         # The order of the innermost loops changes nothing but what neighbours hand on between the compute units.
-        more = run[ORDERED] == 0 and order_after(moving, start, stop)
+        more = run.ordered == 0 and order_after(moving, start, stop)
     return float(least_pj)
 
 
@@ -292,15 +289,15 @@ def _only_cut(case: Case, level: int, target: Ints, inner: Ints, moving: Ints) -
     for d in range(target.shape[0]):
         whole = divisor[d, target[d]].value
         part = 1
-        if slots[level, d, FIXED] != 0:
-            if whole % slots[level, d, FIXED] != 0:
+        if slots[level, d].fixed != 0:
+            if whole % slots[level, d].fixed != 0:
                 return -1, 0
-            part = whole // slots[level, d, FIXED]
+            part = whole // slots[level, d].fixed
         else:
             for k in range(level):
-                if slots[k, d, FIXED] == 0:
+                if slots[k, d].fixed == 0:
                     return -2, 0
-                part *= slots[k, d, FIXED]
+                part *= slots[k, d].fixed
             if whole % part != 0 or not admits(slots, level, d, whole // part):
                 return -1, 0
         inner[d] = index_of(divisor[d], axis[d].count, part)
@@ -516,7 +513,7 @@ def start_descent(path: Path, passes: Bools, points: int, bound_pj: float, stack
 def _enter(
     case: Case,
     path: Path,
-    run: Ints,
+    run: Record,
     arrangements: Arrangements,
     work: WorkArrays,
     tally: Tally,
@@ -601,7 +598,7 @@ def descend(
     case: Case,
     path: Path,
     steps: float,
-    run: Ints,
+    run: Record,
     arrangements: Arrangements,
     work: WorkArrays,
     tally: Tally,

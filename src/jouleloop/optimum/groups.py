@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from jouleloop.model.arrays import REUSE, Bools, Floats, Ints
-from jouleloop.optimum.arrays import HALO, IDLE, Case, Parts
+from jouleloop.optimum.arrays import Case, Parts
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
 from jouleloop.optimum.group_lattice import (
     Edge,
@@ -150,8 +150,8 @@ def path_of(keep: Bools) -> list[State]:
 def groups_of(case: Case, parts: Parts, *, wired: bool) -> Groups | None:
     """Return the groups of a search, or none where the lemma does not hold or there would be too many."""
     layer, side = case.target.layer, case.unrolled.side
-    idle_of_several = (side[:, :, IDLE].sum(axis=0) > 1).any()
-    shared = bool((side[:, :, HALO] >= 0).any())
+    idle_of_several = (side["idle"].sum(axis=0) > 1).any()
+    shared = bool((side["halo"] >= 0).any())
     told = any(layer.reuse[rule].any() for rule in REUSE.fields or () if rule != "resting")
     rests = shared and layer.reuse["resting"].any()
     sketches = len(parts.ids) * parts.columns.size

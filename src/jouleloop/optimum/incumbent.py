@@ -23,7 +23,7 @@ from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import Objective
 from jouleloop.model.semantics import rules_of
 from jouleloop.optimum.anneal import Model, Point, Room, anneal, value_of
-from jouleloop.optimum.arrays import FIXED, LEAST, MAX_PRIMES, MOST
+from jouleloop.optimum.arrays import MAX_PRIMES
 
 #: Which walks begin at the best mapping so far, the others at the simplest one; evaluations of each, at most, and for
 #: every slot that a prime factor may stand at: a second of work in all.
@@ -134,10 +134,10 @@ class Walker:
         factor = np.ones((2, levels, dims), np.int64)
         for d, bound in enumerate(self.model.target.layer.bounds.tolist()):
             slot = self.room.slot[:, :, d]
-            own = np.where(slot[..., FIXED] == FREE, slot[..., LEAST], slot[..., FIXED])
+            own = np.where(slot["fixed"] == FREE, slot["least"], slot["fixed"])
             rest, over = divmod(bound, int(np.prod(own)))
             for kind, level in [(TEMPORAL, k) for k in range(levels)][::-1] + [(SPATIAL, k) for k in range(levels)]:
-                fixed, most = int(slot[kind, level, FIXED]), int(slot[kind, level, MOST])
+                fixed, most = int(slot["fixed"][kind, level]), int(slot["most"][kind, level])
                 if fixed != FREE or over or rest == 1:
                     continue
                 more = max(f for f in divisors(rest) if f == 1 or own[kind, level] * f <= most)

@@ -5,7 +5,7 @@
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Record, Records
-from jouleloop.optimum.arrays import FIRST, HALO, IDLE, LAST, Arrangements, Case, Mesh, Path
+from jouleloop.optimum.arrays import Arrangements, Case, Mesh, Path
 from jouleloop.optimum.path import extents
 from jouleloop.optimum.words import find_reach, number_of, shape_of, unit_of
 
@@ -23,7 +23,7 @@ def forget_neighbours(mesh: Mesh) -> None:
 
 
 @njit
-def find_neighbours(case: Case, path: Path, arrangements: Arrangements, run: Ints) -> None:
+def find_neighbours(case: Case, path: Path, arrangements: Arrangements, run: Record) -> None:
     """Find what is asked of the neighbours under the unrolling at hand, its arrangements being listed."""
     ask, extent, origin = case.mesh.ask[0], case.scratch.line[0], case.unrolled.origin
     level = ask.level
@@ -37,7 +37,7 @@ def find_neighbours(case: Case, path: Path, arrangements: Arrangements, run: Int
     factors = case.unrolled.factors[level]
     for d in range(factors.shape[0]):
         instances *= factors[d]
-    for member in range(run[FIRST], run[LAST]):
+    for member in range(run.first, run.last):
         choices += arrangements.members[member, level, 1] - arrangements.members[member, level, 0]
     few = not merged and choices * instances <= _MOST_INSTANCES
     for v in range(case.target.layer.coef.shape[0]):
@@ -56,12 +56,12 @@ def find_neighbours(case: Case, path: Path, arrangements: Arrangements, run: Int
 
 
 @njit
-def _lay_out(side: Ints, factors: Ints, reach: Records, fan: Record) -> int:
+def _lay_out(side: Records, factors: Ints, reach: Records, fan: Record) -> int:
     """Write how many instances there are; return how many boxes at most."""
     instances = boxes = 1
     for d in range(factors.shape[0]):
         instances *= factors[d]
-        if side[d, IDLE] == 0 and side[d, HALO] < 0:
+        if not side[d].idle and side[d].halo < 0:
             boxes *= factors[d]
     for r in range(reach.shape[0]):
         if reach[r].quantum > 0:
@@ -72,7 +72,7 @@ def _lay_out(side: Ints, factors: Ints, reach: Records, fan: Record) -> int:
 
 @njit
 def _count(
-    case: Case, arrangements: Arrangements, run: Ints, level: int, v: int, place: int, reach: Records, codes: int
+    case: Case, arrangements: Arrangements, run: Record, level: int, v: int, place: int, reach: Records, codes: int
 ) -> None:  # fmt: skip
     """Count the boxes and instances that a step may serve by links, at most, by distance; ``codes``: boxes at most."""
     fan, served, pairs = case.mesh.fan[level, v, place], case.mesh.served[level, v, place], case.mesh.pairs
@@ -82,7 +82,7 @@ def _count(
             distances *= 2 * (reach[r].farthest // reach[r].quantum) + 1
     for key in range(distances):
         served[key].boxes = served[key].instances = 0
-    for member in range(run[FIRST], run[LAST]):
+    for member in range(run.first, run.last):
         for a in range(arrangements.members[member, level, 0], arrangements.members[member, level, 1]):
             loops = arrangements.loops[a, : arrangements.counts[a]]
             _find_boxes(case, loops, level, v, place, reach)
@@ -105,7 +105,7 @@ def _find_boxes(case: Case, loops: Records, level: int, v: int, place: int, reac
         for s in range(loops.shape[0] - 1, -1, -1):
             d, index = loops[s].dim, rest % loops[s].bound
             rest //= loops[s].bound
-            if side[d, IDLE] == 0 and side[d, HALO] < 0:
+            if not side[d].idle and side[d].halo < 0:
                 box += weight * index
                 weight *= loops[s].bound
         for r in range(reach.shape[0]):
@@ -113,7 +113,7 @@ def _find_boxes(case: Case, loops: Records, level: int, v: int, place: int, reac
                 continue
             rest, at = i, 0
             for s in range(loops.shape[0] - 1, -1, -1):
-                if side[loops[s].dim, HALO] == r:
+                if side[loops[s].dim].halo == r:
                     at += unit[loops[s].dim] * (rest % loops[s].bound)
                 rest //= loops[s].bound
             box += weight * at
@@ -154,7 +154,7 @@ def neighbour_of(i: int, way: int, instances: int, mesh: tuple[int, int]) -> int
 
 
 @njit
-def _distance(side: Ints, loops: Records, unit: Ints, reach: Records, here: int, there: int) -> int:
+def _distance(side: Records, loops: Records, unit: Ints, reach: Records, here: int, there: int) -> int:
     """Return the number of the distance of two instances, -1 where no move leads from one to the other."""
     key = 0
     for r in range(reach.shape[0]):
@@ -165,9 +165,9 @@ def _distance(side: Ints, loops: Records, unit: Ints, reach: Records, here: int,
         apart = there % bound - here % bound
         here //= bound
         there //= bound
-        if side[d, HALO] >= 0:
-            key += reach[side[d, HALO]].weight * unit[d] * apart
-        elif side[d, IDLE] == 0 and apart != 0:
+        if side[d].halo >= 0:
+            key += reach[side[d].halo].weight * unit[d] * apart
+        elif not side[d].idle and apart != 0:
             return -1
     return int(key)
 

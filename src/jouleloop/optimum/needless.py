@@ -12,13 +12,12 @@ from jouleloop.model.arrays import (
     NO_ENERGY,
     Bools,
     HardwareArrays,
-    Ints,
     Record,
+    Records,
 )
-from jouleloop.optimum.arrays import HALO
 
 
-def needed(space: MapSpace, hardware: HardwareArrays, side: Ints, columns: Sequence[Bools]) -> tuple[Bools, ...]:
+def needed(space: MapSpace, hardware: HardwareArrays, side: Records, columns: Sequence[Bools]) -> tuple[Bools, ...]:
     """Return by data space the choices of levels that keep it without those that cost more than another of them.
 
     Parameters
@@ -37,7 +36,7 @@ def needed(space: MapSpace, hardware: HardwareArrays, side: Ints, columns: Seque
     found = []
     for v, (data, column) in enumerate(zip(space.problem.data_spaces, columns, strict=True)):
         known = {row.tobytes() for row in column}
-        slides = data.read_write and bool((side[v, :, HALO] >= 0).any())
+        slides = data.read_write and bool((side["halo"][v] >= 0).any())
         pairs = [
             (inner, outer)
             for outer in range(len(levels))

@@ -21,7 +21,6 @@ from jouleloop.optimum.arrays import (
     CANONICAL,
     DELAY,
     ENERGY,
-    LEAST,
     PRODUCT,
     Found,
     Parts,
@@ -119,7 +118,7 @@ class Search:
         # Dimensions of bound 1 have no loops; leaving them out shortens every inner loop of the search. One of which a
         # level has to hold more stays in, so that no mapping is found.
         slots = slot_array(space.temporal, len(problem.bounds))
-        self.dims = np.flatnonzero((np.array(problem.bounds) > 1) | (slots[..., LEAST] > 1).any(axis=0))
+        self.dims = np.flatnonzero((np.array(problem.bounds) > 1) | (slots["least"] > 1).any(axis=0))
         check_dimensions(problem, self.dims)
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)

@@ -84,11 +84,13 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArra
     stand["current"] = stand["tabled"] = stand["raised"] = -1
     stand["raise_after"] = NEVER
     room = count + spaces
+    runs = np.zeros(count, RUN)
+    runs["first"] = -1
     return Parts(
         row,
         ids,
         np.prod(layer.bounds.astype(float)) / used,
-        np.full((count, RUN), -1, np.int64),
+        runs,
         bits,
         numbers,
         np.array([len(column) for column in columns], np.int64),

@@ -39,7 +39,7 @@ def read_tile(axis: Records, point: int, index: Ints, target: Ints) -> bool:
 
 @njit
 def next_cut(
-    axis: Records, divisor: Records, slots: Ints, level: int, index: Ints, target: Ints, moving: Ints
+    axis: Records, divisor: Records, slots: Records, level: int, index: Ints, target: Ints, moving: Ints
 ) -> tuple[int, int]:
     """Read the cut that ``target`` stands for: the point of the tile inside (-1: not admitted), and how many loops.
 

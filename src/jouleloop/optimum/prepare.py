@@ -14,12 +14,12 @@ from jouleloop.model.arrays import (
     Records,
 )
 from jouleloop.model.kernel import box_words
-from jouleloop.optimum.arrays import HALO, IDLE, MOVED, PLAIN, SIDE, STANDING, Case, Unrolled
+from jouleloop.optimum.arrays import MOVED, PLAIN, SIDE, STANDING, Case, Unrolled
 from jouleloop.optimum.costs import clear_rate, crossing_pj, fill_rate, network_pj
 from jouleloop.optimum.words import offsets_of
 
 
-def find_sides(coef: Ints, bounds: Ints) -> Ints:
+def find_sides(coef: Ints, bounds: Ints) -> Records:
     """Return `Unrolled.side`: which dimensions leave a data space in place, and which share a rank with another.
 
     No dimension moves two ranks of a data space.
@@ -31,16 +31,16 @@ def find_sides(coef: Ints, bounds: Ints) -> Ints:
     """
     moves = coef != 0
     is_open = moves & (bounds > 1)
-    side = np.zeros((*coef.shape[::2], SIDE), np.int64)
-    side[:, :, IDLE] = ~moves.any(axis=1)
-    side[:, :, HALO] = -1
+    side: Records = np.zeros(coef.shape[::2], SIDE)
+    side["idle"] = ~moves.any(axis=1)
+    side["halo"] = -1
     for v, r in np.argwhere(is_open.sum(axis=2) > 1):
-        side[v, is_open[v, r], HALO] = r
+        side["halo"][v, is_open[v, r]] = r
     return side
 
 
 @njit
-def _spread(coef: Ints, side: Ints, inside: Ints, factors: Ints, rests: Records) -> tuple[float, float, float]:
+def _spread(coef: Ints, side: Records, inside: Ints, factors: Ints, rests: Records) -> tuple[float, float, float]:
     """Distinct boxes among the instances of one fan-out; of those, what moving links cannot serve; and their share.
 
     All at least, whatever the tiles. The instances at the far end of a shared rank have no neighbour there.
@@ -62,7 +62,7 @@ def _spread(coef: Ints, side: Ints, inside: Ints, factors: Ints, rests: Records)
         distinct *= offsets
         spread = 1
         for d in range(coef.shape[1]):
-            if side[d, HALO] == r:
+            if side[d].halo == r:
                 spread *= factors[d]
                 widest = max(widest, offsets)
         most = max(most, spread)
@@ -70,7 +70,7 @@ def _spread(coef: Ints, side: Ints, inside: Ints, factors: Ints, rests: Records)
 
 
 @njit
-def _coincide(side: Ints, factors: Ints, first: int, last: int) -> bool:
+def _coincide(side: Records, factors: Ints, first: int, last: int) -> bool:
     """Whether two instances below level ``first`` may hold one box of a data space.
 
     What is unrolled up to level ``last`` may be unrolled at ``first``, but for dimensions that share a rank.
@@ -78,24 +78,24 @@ def _coincide(side: Ints, factors: Ints, first: int, last: int) -> bool:
     found = False
     for d in range(side.shape[0]):
         for level in range(first, last + 1):
-            found = found or (side[d, IDLE] == 1 and factors[level, d] > 1)
+            found = found or (side[d].idle and factors[level, d] > 1)
         for e in range(d):
-            shared = side[d, HALO] >= 0 and side[e, HALO] == side[d, HALO]
+            shared = side[d].halo >= 0 and side[e].halo == side[d].halo
             found = found or (shared and factors[first, d] > 1 and factors[first, e] > 1)
     return found
 
 
 @njit
-def _near(side: Ints, factors: Ints, near: Ints) -> bool:
+def _near(side: Records, factors: Ints, near: Ints) -> bool:
     """Mark the dimensions of every shared rank that is unrolled at one level; return whether there are any."""
     found = False
     for d in range(side.shape[0]):
         near[d] = 0
     for d in range(side.shape[0]):
-        if side[d, HALO] >= 0 and factors[d] > 1:
+        if side[d].halo >= 0 and factors[d] > 1:
             found = True
             for e in range(side.shape[0]):
-                if side[e, HALO] == side[d, HALO]:
+                if side[e].halo == side[d].halo:
                     near[e] = 1
     return found
 
@@ -278,7 +278,7 @@ def _unit_words(case: Case, steps: float, v: int, level: int) -> tuple[float, fl
     if linked:
         words = 1.0
         for d in range(side.shape[0]):
-            if side[d, IDLE] == 0 and side[d, HALO] < 0:
+            if not side[d].idle and side[d].halo < 0:
                 words *= axis[d].rest
     sent_pj = network_pj(unrolled.rate, -1, v, words, 0.0, steps - words)
     words *= _spread(coef, side, unrolled.inside[0], unrolled.factors[0], axis)[0]
@@ -314,6 +314,6 @@ def _partitions(layer: LayerArrays, unrolled: Unrolled, v: int) -> None:
     words = box_words(layer.coef[v], layer.bounds)
     for level in range(levels - 1, -1, -1):
         for d in range(factors.shape[1]):
-            if level + 1 < levels and unrolled.side[v, d, IDLE] == 0 and unrolled.side[v, d, HALO] < 0:
+            if level + 1 < levels and not unrolled.side[v, d].idle and unrolled.side[v, d].halo < 0:
                 words //= factors[level + 1, d]
         unrolled.edge[level, v].partitioned = 0.0 if layer.reuse[level, v].rmw_first_update else words

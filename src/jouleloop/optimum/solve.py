@@ -11,7 +11,6 @@ from jouleloop.model.arrays import (
     Bools,
     Encoded,
     Floats,
-    Ints,
     Records,
     WorkArrays,
     new_work,
@@ -25,10 +24,7 @@ from jouleloop.optimum.arrays import (
     ENERGY,
     ENTER,
     FINAL,
-    FIRST,
     FLOORS,
-    HALO,
-    IDLE,
     KEPT,
     MOST_KEYS,
     NEIGHBOURS,
@@ -217,7 +213,7 @@ def _search_part(
     stand, counters, best = parts.stand, tally.counters, tally.best
     part = stand[0].current
     u = parts.unrolling[part]
-    if parts.runs[u, FIRST] < 0:
+    if parts.runs[u].first < 0:
         stand[0].wants = ARRANGED
         return False
     pause, ask = counters[0].pause, case.mesh.ask[0]
@@ -329,8 +325,8 @@ class Solver:
         self,
         target: Encoded,
         columns: Sequence[Bools],
-        slots: Ints,
-        side: Ints,
+        slots: Records,
+        side: Records,
         candidates: Candidates,
         charge: Records,
         stopped: Callable[[], bool] = lambda: False,
@@ -357,7 +353,7 @@ class Solver:
         )
         keep = np.zeros((levels, spaces), np.bool_)
         scratch = new_scratch(grid, levels, spaces, points)
-        distances = MOST_KEYS if (side[:, :, HALO] >= 0).any() else 1
+        distances = MOST_KEYS if (side["halo"] >= 0).any() else 1
         mesh = new_mesh(levels, spaces, dims, distances)
         self.case = Case(target, keep, slots, unrolled, grid, tables, scratch, mesh)
         self.path = new_path(keep, side, layer.coef.shape[1])
@@ -523,7 +519,7 @@ class Solver:
         total = float(np.prod(layer.bounds.astype(float))) * self.case.target.compute_pj
         for v, column in enumerate(self.columns):
             if column[:, -1].all():
-                alone = (unrolled.side[v, :, IDLE] == 0) & (unrolled.side[v, :, HALO] < 0)
+                alone = ~unrolled.side["idle"][v] & (unrolled.side["halo"][v] < 0)
                 words = float(np.prod(layer.bounds[alone].astype(float)))
                 cost = top["update_pj" if layer.read_write[v] else "read_pj"]
                 total += vectors(words, top["block_words"]) * cost

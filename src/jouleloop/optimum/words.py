@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Record, Records
-from jouleloop.optimum.arrays import HALO, SHAPES, Case, Path
+from jouleloop.optimum.arrays import SHAPES, Case, Path
 
 
 @njit
@@ -109,7 +109,7 @@ def boxes_of(coef: Ints, extent: Ints, factors: Ints, rests: Records) -> float:
 
 
 @njit
-def find_reach(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Records) -> int:
+def find_reach(coef: Ints, side: Records, extent: Ints, factors: Ints, reach: Records) -> int:
     """Write by rank how far apart two instances below a level can be, see `REACH`; return how many distances.
 
     ``reach`` has shape (ranks,), 0 where one dimension alone moves the rank.
@@ -128,7 +128,7 @@ def find_reach(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Recor
         reach[r].farthest = 0
         reach[r].quantum = 0
         for d in range(coef.shape[1]):
-            if side[d, HALO] == r and factors[d] > 1:
+            if side[d].halo == r and factors[d] > 1:
                 reach[r].farthest += coef[r, d] * extent[d] * (factors[d] - 1)
                 reach[r].quantum = common(reach[r].quantum, coef[r, d] * extent[d])
         reach[r].weight = distances
@@ -138,16 +138,16 @@ def find_reach(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Recor
 
 
 @njit(inline="always")
-def unit_of(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Records, d: int) -> int:
+def unit_of(coef: Ints, side: Records, extent: Ints, factors: Ints, reach: Records, d: int) -> int:
     """Return how far one index of a dimension that shares a rank and is unrolled moves it, in quanta; else 0."""
-    r = side[d, HALO]
+    r = side[d].halo
     if r < 0 or factors[d] == 1:
         return 0
     return int(coef[r, d] * extent[d] // reach[r].quantum)
 
 
 @njit
-def shape_of(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Records, unit: Ints) -> tuple[int, bool]:
+def shape_of(coef: Ints, side: Records, extent: Ints, factors: Ints, reach: Records, unit: Ints) -> tuple[int, bool]:
     """Return the place of a tile's shape in a table of shapes, and whether it stands there, see `Mesh`."""
     code = 0
     for d in range(extent.shape[0]):

@@ -17,7 +17,6 @@ from jouleloop.model.arrays import (
     Record,
     Records,
 )
-from jouleloop.optimum.arrays import FIXED, MOST
 from jouleloop.optimum.costs import vectors
 from jouleloop.optimum.residual.state import Design, Unrolled, value_of
 
@@ -453,7 +452,7 @@ def _refine_dimension(
             left = -(-left // factor)
             tile *= factor
         slot = design.slots[level, d]
-        known = known and (slot[FIXED] == 1 or (slot[FIXED] == 0 and slot[MOST] == 1))
+        known = known and (slot.fixed == 1 or (slot.fixed == 0 and slot.most == 1))
     return float(max(words, -(-boxes // beyond) * extent if whole else least)), spared
 
 

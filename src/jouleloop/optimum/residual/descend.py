@@ -9,7 +9,6 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints
-from jouleloop.optimum.arrays import FIXED, LEAST, MOST
 from jouleloop.optimum.order import used_up
 from jouleloop.optimum.residual.ahead import ahead_pj
 from jouleloop.optimum.residual.ends import list_ends
@@ -27,10 +26,10 @@ def _most_room(design: Design, unrolled: Unrolled, walk: Walk, level: int, d: in
     """
     ends, room, size, passes = walk.ends, walk.room.tile, walk.room.size, walk.ends.passes[level, d]
     capacity = design.target.hardware.levels[level].capacity_words
-    if capacity == np.inf or design.slots[level, d, FIXED] > 0 or design.slots[level, d, MOST] == 1:
+    if capacity == np.inf or design.slots[level, d].fixed > 0 or design.slots[level, d].most == 1:
         return int(passes)
     for e in range(room.shape[0]):
-        least = max(design.slots[level, e, FIXED], design.slots[level, e, LEAST])
+        least = max(design.slots[level, e].fixed, design.slots[level, e].least)
         end = ends.least[level, e] if e < d else least
         room[e] = ends.extent[level, e] * unrolled.factors[level, e] * end
     unit = ends.extent[level, d] * unrolled.factors[level, d]

@@ -8,7 +8,6 @@ from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.price import fits
 from jouleloop.model.residual import has_residuals
-from jouleloop.optimum.arrays import FIXED, MOST, RANK
 from jouleloop.optimum.residual.bound import (
     fill_halos,
     fill_line,
@@ -91,8 +90,8 @@ def _foresee_tile(
     for d in range(tile.shape[0]):
         tile[d], largest[d] = ends.extent[level, d], ends.largest[level, d]
         for inner in range(level, child + 1):
-            end = design.slots[inner, d, FIXED]
-            if end == 0 and design.slots[inner, d, MOST] == 1:
+            end = design.slots[inner, d].fixed
+            if end == 0 and design.slots[inner, d].most == 1:
                 end = 1
             tile[d] *= unrolled.factors[inner, d] * end
             largest[d] *= unrolled.factors[inner, d] * end
@@ -157,11 +156,11 @@ def _try_nest(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> N
 
 
 @njit
-def _order_allowed(slots: Ints, level: int, loops: Records, number: int) -> bool:
+def _order_allowed(slots: Records, level: int, loops: Records, number: int) -> bool:
     """Whether loops, outermost first, stand in an order that their ranks allow."""
     allowed = True
     for i in range(1, number):
-        allowed = allowed and slots[level, loops[i - 1].dim, RANK] >= slots[level, loops[i].dim, RANK]
+        allowed = allowed and slots[level, loops[i - 1].dim].rank >= slots[level, loops[i].dim].rank
     return allowed
 
 
@@ -193,7 +192,7 @@ def _next_order(loops: Records, number: int) -> bool:
 
 
 @njit
-def _first_order(slots: Ints, level: int, ends: Ints, nest: NestArrays) -> None:
+def _first_order(slots: Records, level: int, ends: Ints, nest: NestArrays) -> None:
     """Write the loops of a level in the first order that is allowed."""
     number = 0
     loops = nest.loops[level, TEMPORAL]

@@ -15,7 +15,6 @@ from jouleloop.model.arrays import LOOP, MAX_LOOPS, SPATIAL, Bools, Ints, NestAr
 from jouleloop.model.encode import encode, narrowed
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
-from jouleloop.optimum.arrays import FIXED, LEAST
 from jouleloop.optimum.candidates import MOST_UNROLLINGS
 from jouleloop.optimum.driver import SEARCH, Kernel, Task, search
 from jouleloop.optimum.limit import Watch
@@ -141,7 +140,7 @@ class ImperfectKernel(Kernel):
     def _holds_minima(self) -> bool:
         """Whether no open loop has to be longer than its dimension; the search itself leaves out those of size 1."""
         slots = slot_array(self.space.temporal, len(self.problem.bounds))
-        return not ((slots[..., FIXED] == FREE) & (slots[..., LEAST] > np.array(self.problem.bounds))).any()
+        return not ((slots["fixed"] == FREE) & (slots["least"] > np.array(self.problem.bounds))).any()
 
     def ask_padded(self, seconds: float | None, within: Watch | None = None) -> None:
         """Look for a good mapping among those of layers slightly larger, once."""

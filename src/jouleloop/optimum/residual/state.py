@@ -6,7 +6,6 @@ import numpy as np
 
 from jouleloop.jit import njit, record
 from jouleloop.model.arrays import LOOP, MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays, Records, WorkArrays
-from jouleloop.optimum.arrays import FIXED, MOST
 from jouleloop.optimum.residual.ends import look_outside
 
 #: Relative slack: sums are added in another order.
@@ -62,7 +61,7 @@ class Design(NamedTuple):
         Whether a dimension moves a data space, which other dimension moves the same rank of it (-1: none), and by how
         much it moves, each of shape (data spaces, dimensions).
     slots
-        Temporal slots, shape (levels, dimensions, SLOT).
+        Temporal slots, of `SLOT`, shape (levels, dimensions).
     energy_power, delay_power
         The objective, a product of powers of energy and delay.
     most_cycles
@@ -74,7 +73,7 @@ class Design(NamedTuple):
     mate: Ints
     step: Ints
     keep: Bools
-    slots: Ints
+    slots: Records
     energy_power: int
     delay_power: int
     most_cycles: float
@@ -275,7 +274,7 @@ def new_walk(design: Design, unrolled: Unrolled, root_pj: float) -> Walk:
     if (design.mate >= 0).any() or (design.target.hardware.levels["least_words"] > 0).any():
         # Tiles overlap, or larger ones may be asked for: every end counts.
         factor[:] = 0
-    has_choice = ((design.slots[:, :, FIXED] == 0) & (design.slots[:, :, MOST] > 1)).any(axis=1)
+    has_choice = ((design.slots["fixed"] == 0) & (design.slots["most"] > 1)).any(axis=1)
     inner, rest, size, tile = np.zeros((4, dims), np.int64)
     free = Room(inner, rest, size, tile, np.zeros(levels, np.int64), np.zeros(levels + 1))
     left, entered_pj, steps = np.zeros_like(one), np.zeros(levels), np.ones(levels + 1)
