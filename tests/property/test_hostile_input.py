@@ -30,6 +30,7 @@ from jouleloop.files import MAX_NODES, parse_yaml, read_json, read_text
 from jouleloop.parquet import write_sealed
 from jouleloop.stats.expression import evaluate_variable
 from jouleloop.validation import validate
+from overwritten import overwrite
 from paths import ROOT
 
 SECONDS = 20.0
@@ -448,7 +449,7 @@ CHANGES = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 12), PIECES), min_s
 def test_sound_files_with_errors(name: str, places: list[tuple[float, int, bytes]], tmp_path: Path) -> None:
     loader = FUZZ.LOADERS[name]
     path = tmp_path / f"x{loader.ending}"
-    path.write_bytes(changed(loader.sound.read_bytes(), places))
+    overwrite(path, changed(loader.sound.read_bytes(), places))
     refused(name, path)
 
 
@@ -457,7 +458,7 @@ def test_sound_files_with_errors(name: str, places: list[tuple[float, int, bytes
 def test_any_bytes_for_every_reader(data: bytes, tmp_path: Path) -> None:
     for name in NAMES:
         path = tmp_path / f"x{FUZZ.LOADERS[name].ending}"
-        path.write_bytes(data)
+        overwrite(path, data)
         refused(name, path)
 
 

@@ -16,6 +16,7 @@ from jouleloop.errors import InputError
 from jouleloop.layouts import Column, Layout
 from jouleloop.parquet import read_sealed, write_sealed
 from jouleloop.tables.layouts import ANY
+from overwritten import overwrite
 
 TABLE = pa.table({"layer": ["a", "b", None], "energy_pj": [0.1, 2.0**60, 3.0], "cycles": [1, 2, None]})
 
@@ -57,7 +58,7 @@ def test_every_flipped_bit_is_found_or_harmless(path: Path) -> None:
     for place in range(len(sound)):
         damaged = bytearray(sound)
         damaged[place] ^= 1 << place % 8
-        path.write_bytes(damaged)
+        overwrite(path, damaged)
         try:
             found = read_sealed(path)
         except InputError:
@@ -75,7 +76,7 @@ def test_a_seal_cannot_be_switched_off(path: Path) -> None:
         damaged = bytearray(sound)
         damaged[mark + place // 8] ^= 1 << place % 8
         damaged[len(sound) // 3] ^= 1
-        path.write_bytes(damaged)
+        overwrite(path, damaged)
         with pytest.raises(InputError, match="no seal"):
             read_sealed(path)
     pq.write_table(TABLE, path)
@@ -101,7 +102,7 @@ def test_a_piece_that_is_lost_is_found(path: Path) -> None:
     chance = random.Random(1)
     for _ in range(200):
         start = chance.randrange(len(sound))
-        path.write_bytes(sound[:start] + sound[start + chance.choice((1, 8, len(sound))) :])
+        overwrite(path, sound[:start] + sound[start + chance.choice((1, 8, len(sound))) :])
         with pytest.raises(InputError, match=r"table\.parquet"):
             read_sealed(path)
 
@@ -117,7 +118,7 @@ def test_damage_without_a_seal_is_no_traceback(tmp_path: Path, seed: int) -> Non
         damaged = bytearray(sound)
         for _ in range(chance.choice((1, 2, 5))):
             damaged[chance.randrange(len(damaged) // 2, len(damaged))] = chance.randrange(256)
-        path.write_bytes(damaged)
+        overwrite(path, damaged)
         try:
             read_table(path, ANY)
         except InputError:

@@ -43,6 +43,7 @@ def test_the_first_signal_raises_and_the_second_disturbs_nothing(number: int) ->
 
 def test_a_process_that_loses_the_exception_is_left_all_the_same() -> None:
     code, text = outcome("""
+        signals._MOST_SECONDS = 0.5
         with signals.ended_by_signals():
             while True:
                 try:
@@ -108,6 +109,7 @@ def test_an_exception_that_got_lost_is_raised_again() -> None:
 
 def test_a_search_that_does_not_heed_is_interrupted() -> None:
     code, text = outcome("""
+        signals._ASKED_SECONDS = 0.5
         with signals.ended_by_signals():
             try:
                 with signals.asked_by_signals(lambda: print("asked", flush=True)):

@@ -11,6 +11,7 @@ from jouleloop.files import read_sealed_json
 from jouleloop.study.compute import ChunkReport
 from jouleloop.study.plan import write_chunk
 from jouleloop.study.summary import searches_of
+from overwritten import overwrite
 
 
 def test_every_flipped_bit_of_a_note_is_found_or_harmless(tmp_path: Path) -> None:
@@ -22,7 +23,7 @@ def test_every_flipped_bit_of_a_note_is_found_or_harmless(tmp_path: Path) -> Non
     for place in chance.sample(range(8 * len(sound)), 600):
         damaged = bytearray(sound)
         damaged[place // 8] ^= 1 << place % 8
-        path.write_bytes(damaged)
+        overwrite(path, damaged)
         with contextlib.suppress(InputError):
             assert read_sealed_json(path) == note, place
     path.write_text("{}")

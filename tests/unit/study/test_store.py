@@ -11,6 +11,7 @@ import pytest
 from jouleloop import parquet
 from jouleloop.study import store as module
 from jouleloop.study.store import ResultStore
+from overwritten import overwrite
 
 RECORDS: dict[str, dict[str, Any]] = {f"{n:064x}": {"energy_pj": 1.5 * n, "status": "ok"} for n in range(60)}
 
@@ -75,7 +76,7 @@ def test_flipped_bits_never_become_a_number(folder: Path, name: str) -> None:
     for _ in range(150):
         damaged = bytearray(sound)
         damaged[chance.randrange(len(sound))] ^= 1 << chance.randrange(8)
-        path.write_bytes(damaged)
+        overwrite(path, damaged)
         found = dict(ResultStore(folder).read(RECORDS))
         assert all(RECORDS[key] == record for key, record in found.items()), f"seed {seed}"
         assert len(found) >= len(RECORDS) - 3, f"seed {seed}"

@@ -10,6 +10,7 @@ from jouleloop.errors import InputError
 from jouleloop.theory.commands import PAPERS
 from jouleloop.theory.drawing import write_figure
 from jouleloop.theory.exhibits import Exhibit, exhibits
+from overwritten import overwrite
 from paths import ROOT
 
 THEORY = ROOT / "src" / "jouleloop" / "theory"
@@ -45,6 +46,6 @@ def test_a_table_with_a_flipped_bit_is_not_drawn(tmp_path: Path) -> None:
     for place in range(0, 8 * len(sound), 97):
         damaged = bytearray(sound)
         damaged[place // 8] ^= 1 << place % 8
-        table.write_bytes(damaged)
+        overwrite(table, damaged)
         with pytest.raises(InputError, match="damaged"):
             drawn.make(tmp_path / "copy.json", (table,))

@@ -4,7 +4,6 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.bounds import large_filter_constant, parallel_bounds, small_filter_constant
@@ -93,15 +92,14 @@ class Regime:
     active: str
 
 
-def single_processor_terms(layer: ConvLayer, precisions: Precisions, *, printed: bool = False) -> MemoryTerms:
-    """Return Theorem 2.1 as functions of M; ``printed``: with the footprint and third term as printed."""
+def single_processor_terms(layer: ConvLayer, precisions: Precisions) -> MemoryTerms:
+    """Return Theorem 2.1 as functions of M."""
     require_small_filter(layer)
-    compulsory = sum(array_words(layer, precisions, printed_footprint=printed).values(), Fraction())
     return MemoryTerms(
         "compulsory_traffic",
-        float(compulsory),
+        float(sum(array_words(layer, precisions).values())),
         float(large_filter_constant(layer, precisions)),
-        small_filter_constant(layer, precisions, printed=printed),
+        small_filter_constant(layer, precisions),
     )
 
 

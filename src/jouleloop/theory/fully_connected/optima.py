@@ -1,7 +1,8 @@
 """Tables that judge paper 002's bounds: exact optima of small layers, replayed, and every bound of the swept sizes."""
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -86,9 +87,9 @@ def to_csv(rows: Iterable[dict[str, Any]]) -> str:
     return pd.DataFrame(list(rows)).to_csv(index=False, lineterminator="\n")
 
 
-def optima_table(largest: int = 8) -> str:
-    """Return the table of all layers with n and m up to ``largest``, as CSV."""
-    return to_csv(table_row(*layer) for layer in grid(largest))
+def optima_table() -> str:
+    """Return the table of all layers with n and m up to 8, as CSV."""
+    return to_csv(table_row(*layer) for layer in grid(8))
 
 
 def from_csv(text: str) -> pd.DataFrame:
@@ -131,20 +132,21 @@ def verdict_of(path: Path) -> dict[str, int | Layers]:
     return judge(from_csv(read_text(path)))
 
 
-SWEPT_LAYERS = ((1024, 1024), (128, 1024), (4096, 1024), (1024, 128), (1024, 4096))
-SWEPT_BUFFERS_WORDS = (17, 129, 1025)
+SWEPT = [
+    (n, m, beta)
+    for n, m in ((1024, 1024), (128, 1024), (4096, 1024), (1024, 128), (1024, 4096))
+    for beta in (17, 129, 1025)
+]
 
 
-def bounds_table(
-    layers: Iterable[tuple[int, int]] = SWEPT_LAYERS, buffers: Sequence[int] = SWEPT_BUFFERS_WORDS, word_bits: int = 8
-) -> pd.DataFrame:
-    """Return every bound of `all_bounds` for layers (n, m) and buffers β: one row a bound."""
+def bounds_table() -> pd.DataFrame:
+    """Return every bound of `all_bounds` for the swept layers (n, m) and buffers β: one row a bound."""
     records = [
         {
-            "inputs": n,
-            "outputs": m,
-            "buffer_words": beta,
-            "word_bits": word_bits,
+            "inputs": layer.inputs,
+            "outputs": layer.outputs,
+            "buffer_words": layer.buffer_words,
+            "word_bits": layer.word_bits,
             "name": bound.name,
             "source": bound.source,
             "value": None if bound.value is None else float(bound.value),
@@ -153,8 +155,7 @@ def bounds_table(
             "assumptions_failed": "; ".join(a.text for a in bound.assumptions if not a.holds),
             "note": bound.note,
         }
-        for n, m in layers
-        for beta in buffers
-        for bound in all_bounds(FcLayer(n, m, beta, word_bits))
+        for layer in itertools.starmap(FcLayer, SWEPT)
+        for bound in all_bounds(layer)
     ]
     return pd.DataFrame.from_records(records)

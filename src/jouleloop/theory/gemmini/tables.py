@@ -51,10 +51,10 @@ def comparison_table(batch: int = 1000) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def largest_table(batch: int = 1000) -> pd.DataFrame:
+def largest_table() -> pd.DataFrame:
     """Return how far the estimates of the largest tiles (the paper's own problem) lie apart, a row a layer."""
     rows = []
-    for layer in resnet50(batch):
+    for layer in resnet50():
         found = largest_tiles(layer)
         fitting = [float(ratio) for ratio, fits in zip(found.ratios, found.fit_rows, strict=True) if fits]
         rows.append(

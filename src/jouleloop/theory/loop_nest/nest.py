@@ -165,15 +165,11 @@ class LoopNest:
 
 
 def from_supports(
-    loops: Sequence[str],
-    bounds: Sequence[int],
-    arrays: Sequence[str],
-    supports: Iterable[Iterable[int]],
-    outputs: Sequence[int] = (),
+    loops: Sequence[str], bounds: Sequence[int], arrays: Sequence[str], supports: Iterable[Iterable[int]]
 ) -> LoopNest:
     """Return the projective nest whose arrays are indexed by the loops at these positions."""
     matrices = [tuple(tuple(int(loop == at) for at in range(len(loops))) for loop in support) for support in supports]
-    return LoopNest(tuple(loops), dict(zip(arrays, matrices, strict=True)), tuple(bounds), tuple(outputs))
+    return LoopNest(tuple(loops), dict(zip(arrays, matrices, strict=True)), tuple(bounds))
 
 
 def check_cache(cache_words: int) -> None:

@@ -39,7 +39,7 @@ _THIN = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 SIDE = 48
 
 
-def examples_table(cache_words: int = CACHE_WORDS) -> pd.DataFrame:
+def examples_table() -> pd.DataFrame:
     """Return closed forms and, for one size each, bounds beside the cheapest executed schedule (Section 6 of 004)."""
     rows = []
     for example, nest in _examples():
@@ -52,7 +52,7 @@ def examples_table(cache_words: int = CACHE_WORDS) -> pd.DataFrame:
                 "tile_exponent": form.exponent_text(),
                 "communication": form.communication_text(),
                 "bounds": bounds,
-                **_attained(nest, cache_words),
+                **_attained(nest),
             }
         )
     return pd.DataFrame(rows)
@@ -67,22 +67,22 @@ def _examples() -> Iterator[tuple[dict[str, str], LoopNest]]:
         yield {"example": name, "section": section, "bounds": text}, nest.with_bounds(bounds)
 
 
-def thin_table(cache_words: int = CACHE_WORDS) -> pd.DataFrame:
+def thin_table() -> pd.DataFrame:
     """Return bounds and executed words of a matrix multiplication as its third loop grows from 1 (Section 6.1)."""
     rows = []
     for third in _THIN:
         nest = from_einsum("ik,kj->ij", {"i": SIDE, "k": SIDE, "j": third})
-        rows.append({"l3_iterations": third, **_attained(nest, cache_words)})
+        rows.append({"l3_iterations": third, **_attained(nest)})
     return pd.DataFrame(rows)
 
 
-def agreement_table(nests: int = 60, points: int = 4, seed: int = 0) -> pd.DataFrame:
+def agreement_table(nests: int = 60, points: int = 4) -> pd.DataFrame:
     """Return, for random nests and exact log-bounds, how often each route reaches the optimum of LP (5.1).
 
     The last column counts nests for which the formula as displayed below Theorem 2 fails for some bounds; the last row
     is the nest of the errata, at the point given there.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     rows = []
     for loops, arrays in ((3, 3), (4, 4), (5, 5), (6, 5), (8, 5)):
         cases = [
@@ -201,24 +201,24 @@ def _agreement(cases: list[tuple[LoopNest, list[np.ndarray]]]) -> dict[str, int]
     return found
 
 
-def _attained(nest: LoopNest, cache_words: int) -> dict[str, object]:
+def _attained(nest: LoopNest) -> dict[str, object]:
     """Return bounds and the executed cheapest schedule of one nest."""
     form = closed_form(nest)
-    scale = Scale(cache_words, nest.bounds)
+    scale = Scale(CACHE_WORDS, nest.bounds)
     active = form.least(scale).form
-    chosen = best_schedule(nest, cache_words)
+    chosen = best_schedule(nest, CACHE_WORDS)
     done = run_tiled(nest, chosen.sides, random_inputs(nest), order=chosen.order)
     if (
         done.cache.total_words != schedule_words(nest, chosen.sides, chosen.order)
-        or done.cache.peak_words > cache_words
+        or done.cache.peak_words > CACHE_WORDS
     ):
         raise ArithmeticError("the executed schedule differs from its count")
-    proven = communication_with_constants(form, nest, cache_words)
+    proven = communication_with_constants(form, nest, CACHE_WORDS)
     large = tuple(1 - value for value in (hbl(nest).value, *(Fraction(0),) * len(nest.loops)))
     return {
-        "cache_words": cache_words,
-        "large_bounds_words": float(monomial(large, nest, cache_words)),
-        "theorem_2_words": float(monomial(tuple(1 - value for value in active), nest, cache_words)),
+        "cache_words": CACHE_WORDS,
+        "large_bounds_words": float(monomial(large, nest, CACHE_WORDS)),
+        "theorem_2_words": float(monomial(tuple(1 - value for value in active), nest, CACHE_WORDS)),
         "array_sizes_words": sum(nest.array_sizes_words),
         "bound_with_constants_words": proven,
         "executed_words": done.cache.total_words,

@@ -224,12 +224,12 @@ def stack_limit(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Mach
     )
 
 
-def default_stack(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Machine = MANTICORE) -> int:
+def default_stack(layer: ConvLayer, algorithm: int, word_bytes: int) -> int:
     """Return the stack that an algorithm uses where none is asked for: the largest that fits, at most D_O.
 
     Raises `AssumptionError` if not even one output depth slice fits beside the buffers.
     """
-    limit = stack_limit(layer, algorithm, word_bytes, machine)
+    limit = stack_limit(layer, algorithm, word_bytes)
     if algorithm in (1, 4):
         return 1 if algorithm == 1 else layer.out_channels
     if limit.slices_that_fit < 1:
