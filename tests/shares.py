@@ -1,6 +1,6 @@
 """The draws of a property test in two shares: ``make test`` takes the first ones, ``make test-all`` the rest."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import pytest
 
@@ -13,18 +13,19 @@ def in_shares(count: int, first: int) -> pytest.MarkDecorator:
 
 
 def by_kind(
-    kinds: Iterable[str], count: int, first: int, fewer: Mapping[str, int] | None = None
+    kinds: Iterable[str], count: int, first: int, times: Mapping[str, int] | None = None
 ) -> pytest.MarkDecorator:
     """Return a parametrisation by ``kind`` and ``seeds``, those of each kind as `in_shares`.
 
-    Kinds whose draws take long have ``fewer`` first ones.
+    Kinds whose draws take little have so many ``times`` as many.
     """
     return pytest.mark.parametrize(
         ("kind", "seeds"),
         [
             pytest.param(kind, seeds, id=f"{kind}-{name}", marks=marks)
             for kind in kinds
-            for name, seeds, marks in _shares(count, (fewer or {}).get(kind, first))
+            for more in [(times or {}).get(kind, 1)]
+            for name, seeds, marks in _shares(more * count, more * first)
         ],
     )
 
@@ -33,6 +34,16 @@ def by_part(parts: int, first: int) -> pytest.MarkDecorator:
     """Return a parametrisation by ``part``: the ``first`` of so many parts, and the others as slow."""
     slow = (pytest.param(part, marks=pytest.mark.slow) for part in range(first, parts))
     return pytest.mark.parametrize("part", [*range(first), *slow])
+
+
+def check_all(check: Callable[[int], tuple[int, int]], seeds: range, share: int) -> None:
+    """Check the design of every seed: bounds are compared with nests, and one of ``share`` bounds is close to its own.
+
+    ``check`` returns how many bounds it compared, and how many of them are close.
+    """
+    bounds, close = map(sum, zip(*map(check, seeds), strict=True))
+    assert bounds > 5 * len(seeds)
+    assert close > bounds // share
 
 
 def _shares(count: int, first: int) -> Iterator[tuple[str, range, list[pytest.MarkDecorator]]]:

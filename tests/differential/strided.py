@@ -108,7 +108,7 @@ def draw_passed(seed: int) -> Case:
     ]
     told += [{"target": name, "type": "temporal", "factors": "R=1 P=1"} for name in _INNER if rng.random() < 0.5]
     constraints = {"architecture_constraints": {"targets": told}, "mapspace_constraints": {"targets": []}}
-    case = Case(f"passed-{seed}", _passing(taps, places), problem, constraints, {})
+    case = Case(f"passed-{seed}", hierarchy([(1, taps), (places, 1), (1, 1)], depth=32), problem, constraints, {})
     ert = draw_energies(rng, components(case))
     for table in ert["ERT"]["tables"]:
         for action in table["actions"]:
@@ -116,16 +116,17 @@ def draw_passed(seed: int) -> Case:
     return Case(**{**case.as_json(), "ert": ert})
 
 
-def _passing(outer: int, inner: int) -> Document:
-    """Return a hierarchy of three levels with a fan-out along Y and one along X."""
-    spreads = (("DRAM", "DRAM", 1, 1), ("buf1", "SRAM", 1, outer), ("buf2", "SRAM", inner, outer))
+def hierarchy(fans: list[tuple[int, int]], depth: int) -> Document:
+    """Return a memory, levels of a depth [words] and units, with a fan-out (X, Y) below each but the units."""
     tree: Document = {"version": 0.3}
-    node = tree
-    for name, kind, x, y in (*spreads, ("mac", "mac", inner, outer)):
+    node, x, y = tree, 1, 1
+    for k, (columns, rows) in enumerate([(1, 1), *fans]):
+        x, y = x * columns, y * rows
+        name = "DRAM" if k == 0 else "mac" if k == len(fans) else f"buf{k}"
         attributes = {"datawidth": 8} if name == "mac" else {"word-bits": 8}
-        attributes |= {"meshX": x, "meshY": y} | ({"depth": 32} if kind == "SRAM" else {})
-        units = {"buf1": outer, "buf2": inner}.get(name, 1)
-        spread = f"[0..{units - 1}]" if units > 1 else ""
+        attributes |= {"meshX": x, "meshY": y} | ({"depth": depth} if name.startswith("buf") else {})
+        spread = f"[0..{columns * rows - 1}]" if columns * rows > 1 else ""
+        kind = "SRAM" if name.startswith("buf") else name
         child: Document = {
             "name": f"at_{name}{spread}",
             "local": [{"name": name, "class": kind, "attributes": attributes}],

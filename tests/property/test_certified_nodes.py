@@ -9,6 +9,7 @@ import math
 import os
 import random
 from collections.abc import Sequence
+from functools import partial
 
 from differential.native import load
 from differential.tiny import FAMILIES, draw_tiny
@@ -18,7 +19,7 @@ from jouleloop.proof.imperfect import Node, Part, knows
 from jouleloop.proof.times import Ends
 from property import test_residual_nodes as nodes
 from property.test_residual_nodes import Orders, fits, kernel_of, parts_of, values_of
-from shares import by_kind
+from shares import by_kind, check_all
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
 ROUNDING = 1e-9
@@ -129,9 +130,4 @@ def check_design(family: str, seed: int) -> tuple[int, int]:
 
 @by_kind(FAMILIES, CASES, first=CASES // 6)
 def test_no_bound_of_the_verifier_exceeds_a_nest_that_it_stands_for(kind: str, seeds: range) -> None:
-    bounds = close = 0
-    for seed in seeds:
-        number, near = check_design(kind, seed)
-        bounds, close = bounds + number, close + near
-    assert bounds > 5 * len(seeds)
-    assert close > bounds // 50
+    check_all(partial(check_design, kind), seeds, 50)
