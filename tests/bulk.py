@@ -30,7 +30,7 @@ from jouleloop.workload.problem import Problem
 
 # Kernels outside the package are kept by their name: a change of this one asks for another.
 @njit
-def _evaluate_bulk(
+def _evaluate_stacked(
     target: Encoded, nests: NestArrays, nest: NestArrays, work: WorkArrays, energies_pj: Floats, cycles: Ints
 ) -> None:
     """Evaluate stacked nests, each in the place of ``nest``: kernels make no records."""
@@ -50,10 +50,10 @@ def evaluate_nests(
     work = new_work(len(arch.levels), len(problem.data_spaces))
     nest = NestArrays(
         np.zeros(nests.counts.shape[1:], np.int64),
-        np.zeros(nests.loops.shape[1:], np.int64),
+        np.zeros(nests.loops.shape[1:], LOOP),
         np.zeros(nests.keep.shape[1:], np.bool_),
     )
-    _evaluate_bulk(encode(problem, arch, costs, rules), nests, nest, work, energies_pj, cycles)
+    _evaluate_stacked(encode(problem, arch, costs, rules), nests, nest, work, energies_pj, cycles)
     return energies_pj, cycles
 
 
