@@ -35,7 +35,7 @@ from jouleloop.optimum import regroup
 from jouleloop.optimum.arrays import ENERGY, SPREAD, Tally, new_best, new_counters, new_log
 from jouleloop.optimum.descend import _bound_child, _bound_order
 from jouleloop.optimum.groups import Groups, groups_of
-from jouleloop.optimum.mesh import find_neighbours
+from jouleloop.optimum.mesh import find_neighbours, has_windows
 from jouleloop.optimum.optimise import Search
 from jouleloop.optimum.order import free_group, run_length
 from jouleloop.optimum.path import asks, enter_pj, extents, floor_pj_of, next_cut
@@ -292,7 +292,7 @@ def check_part(part: Part) -> None:
     part.check(solver._rest_pj(), least_pj, "unrollings that were not listed")
     assert solver._rest_steps() <= solver.parts.steps[part.unrolling] <= least, part.name
     part.walk(part.tree, least_pj)
-    if len(solver.case.mesh.pairs) > 1:
+    if has_windows(solver.case.mesh):
         part.walk(part.tree, least_pj, neighbours=True)
     for limit_pj in (least_pj * (1 + 1e-9) + 1e-300, least_pj * 1.1 + 1e-300):
         part.walk(part.tree, least_pj, limit_pj=limit_pj)

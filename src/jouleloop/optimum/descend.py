@@ -44,6 +44,7 @@ from jouleloop.optimum.arrays import (
 )
 from jouleloop.optimum.bounds import admits, further, passable
 from jouleloop.optimum.lattice import digit, index_of
+from jouleloop.optimum.mesh import has_windows
 from jouleloop.optimum.order import (
     ascends,
     decode_order,
@@ -191,8 +192,7 @@ def _evaluate_arrangements(
     nest, best = path.nest, tally.best
     least_pj = np.inf
     # Of windows the model may look at every instance for what its neighbours hand on.
-    windows = case.mesh.pairs.shape[0] > 1
-    ticks = _EVALUATION_TICKS + (int(case.unrolled.instances[0]) if windows else 0)
+    ticks = _EVALUATION_TICKS + (int(case.unrolled.instances[0]) if has_windows(case.mesh) else 0)
     member = run.first - 1
     while _next_arrangement(arrangements, run, chosen, member):
         if chosen[0] < 0:

@@ -13,6 +13,12 @@ from jouleloop.optimum.words import find_reach, number_of, shape_of, unit_of
 _MOST_INSTANCES = 300_000
 
 
+@njit(inline="always")
+def has_windows(mesh: Mesh) -> bool:
+    """Whether dimensions share a rank of any data space: only then is there room for distances."""
+    return bool(mesh.pairs.shape[0] > 1)
+
+
 @njit
 def forget_neighbours(mesh: Mesh) -> None:
     """Nothing is known of the neighbours of an unrolling, and nobody asks."""

@@ -62,7 +62,7 @@ from jouleloop.optimum.descend import beaten, descend, limit_of, start_descent
 from jouleloop.optimum.floors import Floors
 from jouleloop.optimum.groups import Groups
 from jouleloop.optimum.lattice import fill_grid, find_kinds, new_grid
-from jouleloop.optimum.mesh import find_neighbours
+from jouleloop.optimum.mesh import find_neighbours, has_windows
 from jouleloop.optimum.order import pop, push
 from jouleloop.optimum.parts import (
     MOST_PARTS,
@@ -217,7 +217,7 @@ def _search_part(
         stand[0].wants = ARRANGED
         return False
     pause, ask = counters[0].pause, case.mesh.ask[0]
-    looks = tally.log.used[0] < 0 and not ask.asked and case.mesh.pairs.shape[0] > 1
+    looks = tally.log.used[0] < 0 and not ask.asked and has_windows(case.mesh)
     raises = stand[0].raised != part and stand[0].raise_after < NEVER
     nests = stand[0].raise_after if raises else NEVER
     if looks:
