@@ -2,18 +2,29 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from jouleloop.engines.protocol import Target
 from jouleloop.fusion.chain import Chain
 from jouleloop.fusion.hardware import Fusion
-from jouleloop.fusion.plan import Group, Loop, Part
+from jouleloop.fusion.plan import Group, Loop, Outer, Part
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
 #: Sums of doubles may differ in their last bits by the order of their terms.
 ROUNDING = 1e-12
-#: What a layer may hold, how many words that is, and what the layer takes at least then [pJ].
-Holding = tuple[frozenset[str], int, float]
+
+
+class Holding(NamedTuple):
+    """What a layer may hold, how many words that is, and what the layer takes at least then [pJ]."""
+
+    names: frozenset[str]
+    words: int
+    least_pj: float
+    """Whatever groups lie inside, where some may."""
+    flat_pj: float
+    """Where none do."""
+
 
 
 @dataclass(frozen=True)
@@ -28,16 +39,29 @@ class Way:
     bounds_pj: tuple[float, ...]
     tight: bool
     """Whether the bounds know what parts take on the chip for which that of the layer does not hold."""
+    room: int
+    """Words of the level that nothing holds."""
+    floors_pj: tuple[float, ...]
+    """By layer, what it takes at least whatever groups lie inside; empty where none may."""
 
     @property
     def bound_pj(self) -> float:
         """Energy of the group at least."""
-        return sum(self.bounds_pj)
+        return sum(self.floors_pj or self.bounds_pj)
 
-    @property
-    def held_words(self) -> list[int]:
-        """By layer, the words that it holds."""
-        return [sum(map(part.words, held)) for part, held in zip(self.parts, self.held, strict=True)]
+
+def held_moves(fusion: Fusion, part: Part, held: frozenset[str]) -> tuple[float, int]:
+    """Return the energy [pJ], and words at the outermost level, of moving what a part holds in and out."""
+    total, words = 0.0, 0
+    for space in (space for space in part.whole.data_spaces if space.name in held):
+        for times, moved in part.visits(space):
+            total += times * (fusion.written_pj(moved) if space.read_write else fusion.read_in_pj(moved))
+            words += times * moved
+        if space.read_write:
+            back, moved = part.periods(space) - part.fresh, part.words(space.name)
+            total += back * fusion.read_in_pj(moved)
+            words += back * moved
+    return total, words
 
 
 @dataclass
@@ -55,29 +79,46 @@ class Bounds:
     search: Callable[[Problem, Target], SearchResult]
     _inside: dict[Problem, float] = field(default_factory=dict)
 
-    def options(self, part: Part, able: frozenset[str], place: int) -> list[Holding]:
+    def options(self, part: Part, able: frozenset[str], place: int, outer: Outer, *, nests: bool) -> list[Holding]:
         """Return what a layer may hold, how many words that is, and what the layer takes at least then."""
-        inside = self._inside_parts(part, place)
-        return [
-            (names, sum(map(part.words, names)), inside + self._outside(part, names, place))
-            for names in part.holdable(able)
-        ]
+        inside, around = self._inside_parts(part, place), sum(held_moves(self.fusions[place], *one)[0] for one in outer)
+        found = []
+        for names in part.holdable(able):
+            outside = around + self._outside(part, names, place)
+            flat = inside + outside
+            found.append(
+                Holding(
+                    names,
+                    sum(map(part.words, names)),
+                    self._operations(part, place) + outside if nests else flat,
+                    flat,
+                )
+            )
+        return found
 
     def as_layer(self, part: Part, place: int) -> bool:
         """Return whether the bound of the layer holds: parts are equal, and constraints mean the same for them."""
-        fusion = self.fusions[place]
-        return part.regular and (fusion.depends_on_sizes() or not fusion.ignores(part.whole, part.problem))
+        fusion, whole = self.fusions[place], self.chain.problems[place]
+        return part.regular and (fusion.depends_on_sizes() or not fusion.ignores(whole, part.problem))
+
+    def _operations(self, part: Part, place: int) -> float:
+        compute_pj = self.fusions[place].target.costs.compute_pj
+        return sum(times * compute_pj * problem.macs for problem, times, _ in part.runs)
 
     def _inside_parts(self, part: Part, place: int) -> float:
         """Return what a layer takes inside the outermost level at least, without searches of its parts."""
         fusion = self.fusions[place]
-        operations = sum(times * fusion.target.costs.compute_pj * problem.macs for problem, times, _ in part.runs)
+        operations = self._operations(part, place)
         if not self.as_layer(part, place):
             return operations
         total = self.inside_pj(place)
         for space in part.whole.data_spaces:
-            if space.name in part.shared and not space.read_write:
-                filled = sum(times * problem.tensor_words(space) for problem, times, _ in part.runs)
+            if space.name in part.shared:
+                # Words of outputs are filled where they are resumed.
+                filled = sum(
+                    (times - begun * space.read_write) * problem.tensor_words(space)
+                    for problem, times, begun in part.runs
+                )
                 total -= fusion.filled_pj(filled)
         return max(operations, total)
 
@@ -114,6 +155,7 @@ class Bounds:
             layer = group.first + place
             if not self.as_layer(part, layer):
                 least = self._inside_each(part, held, layer) + self._outside(part, held, layer)
+                least += sum(held_moves(self.fusions[layer], *one)[0] for one in group.around(place))
                 bounds[place] = max(bounds[place], least)
         return replace(way, bounds_pj=tuple(bounds), tight=True)
 
@@ -134,8 +176,8 @@ def choices(options: list[list[Holding]], room: int, below_pj: float) -> Iterato
         if below_pj > 0.0:
             yield ()
         return
-    ahead = sum(min(bound for *_, bound in later) for later in options[1:])
+    ahead = sum(min(one.least_pj for one in later) for later in options[1:])
     for option in options[0]:
-        if option[1] <= room and (option[2] + ahead) * (1 - ROUNDING) < below_pj:
-            for others in choices(options[1:], room - option[1], below_pj - option[2] * (1 - ROUNDING)):
+        if option.words <= room and (option.least_pj + ahead) * (1 - ROUNDING) < below_pj:
+            for others in choices(options[1:], room - option.words, below_pj - option.least_pj * (1 - ROUNDING)):
                 yield (option, *others)
