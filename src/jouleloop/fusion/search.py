@@ -41,6 +41,8 @@ class ChainSearch:
         Whether overlaps of windows may be computed again instead of waiting on the chip.
     known
         Proven optima of whole layers, without their names, that were found before; those that it finds are added.
+    nested
+        Whether groups may lie inside an iteration of another.
     """
 
     chain: Chain
@@ -49,6 +51,7 @@ class ChainSearch:
     watch: Watch | None = None
     recompute: bool = False
     known: dict[Problem, SearchResult] = field(default_factory=dict)
+    nested: bool = True
     started: float = field(default_factory=time.monotonic)
     searches: int = 0
     least_pj: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -158,6 +161,7 @@ class ChainSearch:
         if not all(shared <= able for shared, able in zip(group.shared, kept, strict=True)):
             return
         capacity = min(fusion.capacity_words for fusion in fusions) if room is None else room
+        nests = self.nested and group.nests
         for prefix in group.prefixes(recompute=self.recompute):
             if group.outer and not prefix:
                 continue
@@ -170,17 +174,17 @@ class ChainSearch:
                 for part, inner, words in zip(parts, group.inner, waiting, strict=True)
             ]
             # Groups inside need not have shared tensors whole.
-            shared = 0 if group.nests else max(needed)
+            shared = 0 if nests else max(needed)
             if shared > capacity:
                 continue
             tight = all(self.bounds.as_layer(part, group.first + place) for place, part in enumerate(parts))
             options = [
-                self.bounds.options(part, able, group.first + place, group.around(place), nests=group.nests)
+                self.bounds.options(part, able, group.first + place, group.around(place), nests=nests)
                 for place, (part, able) in enumerate(zip(parts, kept, strict=True))
             ]
             for choice in choices(options, capacity - shared, below_pj):
                 held, words, least, flat = zip(*choice, strict=True)
-                floors = least if group.nests else ()
+                floors = least if nests else ()
                 yield Way(prefix, parts, held, tuple(waiting), flat, tight, capacity - sum(words), floors)
 
     def _settled(self, group: Group, way: Way, limit_pj: float) -> tuple[GroupRun | None, float]:
@@ -190,7 +194,7 @@ class ChainSearch:
         """
         count, lower = group.size, math.inf
         least = {(place, place): bound for place, bound in enumerate(way.bounds_pj)}
-        if group.nests:
+        if way.floors_pj:
             for first, last in itertools.combinations(range(count), 2):
                 if last - first < count - 1:
                     least[first, last] = sum(way.floors_pj[first : last + 1])
@@ -219,16 +223,18 @@ class ChainSearch:
         """Return what layers of a way cost, as one layer or as a group inside, and at least."""
         if first == last:
             return self._layer(group, way, first)
+        inside, room = self._child(group, way, first, last)
+        return (None, math.inf) if room < 0 else self.fused(inside, below_pj, room)
+
+    def _child(self, group: Group, way: Way, first: int, last: int) -> tuple[Group, int]:
+        """Return layers of a way as a group inside, and the words of the level that are left for it."""
         ends = [(first, group.links[first - 1].input)] if first else []
         ends += [(last, group.links[last].output)] if last < group.size - 1 else []
         room = way.room - sum(way.parts[place].words(name) for place, name in ends)
-        if room < 0:
-            return None, math.inf
         outer = tuple(
-            (*group.around(place), (way.parts[place], way.held[place]))
-            for place in range(first, last + 1)
+            (*group.around(place), (way.parts[place], way.held[place])) for place in range(first, last + 1)
         )
-        return self.fused(Group(self.chain, group.first + first, group.first + last, outer), below_pj, room)
+        return Group(self.chain, group.first + first, group.first + last, outer), room
 
     def _layer(self, group: Group, way: Way, place: int) -> tuple[LayerRun | None, float]:
         """Return what one layer of a way costs, and at least: infinite where a part has no mapping.

@@ -111,15 +111,12 @@ class Bounds:
         operations = self._operations(part, place)
         if not self.as_layer(part, place):
             return operations
-        total = self.inside_pj(place)
+        repeated = part.iterations // part.fresh
+        total = repeated * self.inside_pj(place, part.problem)
         for space in part.whole.data_spaces:
-            if space.name in part.shared:
-                # Words of outputs are filled where they are resumed.
-                filled = sum(
-                    (times - begun * space.read_write) * problem.tensor_words(space)
-                    for problem, times, begun in part.runs
-                )
-                total -= fusion.filled_pj(filled)
+            if space.name in part.shared and not space.read_write:
+                filled = sum(times * problem.tensor_words(space) for problem, times, _ in part.runs)
+                total -= repeated * fusion.filled_pj(filled // repeated)
         return max(operations, total)
 
     def _inside_each(self, part: Part, held: frozenset[str], place: int) -> float:
@@ -159,10 +156,12 @@ class Bounds:
                 bounds[place] = max(bounds[place], least)
         return replace(way, bounds_pj=tuple(bounds), tight=True)
 
-    def inside_pj(self, place: int) -> float:
-        """Energy [pJ] of a whole layer at least where the outermost level costs nothing."""
-        problem, fusion = self.chain.problems[place], self.fusions[place]
-        return 0.0 if fusion.depends_on_sizes() else self._least_inside(problem, fusion)
+    def inside_pj(self, place: int, part: Problem) -> float:
+        """Energy [pJ] of a whole layer at least where the outermost level costs nothing, and sums are as in a part."""
+        whole, fusion = self.chain.problems[place], self.fusions[place]
+        output = next(space for space in whole.data_spaces if space.read_write)
+        sizes = [size if d in output.dimensions else part.bound[d] for d, size in whole.bound.items()]
+        return 0.0 if fusion.depends_on_sizes() else self._least_inside(replace(whole, bounds=tuple(sizes)), fusion)
 
     def _least_inside(self, problem: Problem, fusion: Fusion) -> float:
         if problem not in self._inside:
