@@ -6,6 +6,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 
 from attacks import copied
 from chain_attacks import OF_RIVALS, OF_TRUE, claim_rival, searched, searched_inside, searched_long, true_certificate
-from jouleloop.errors import JouleloopError
-from jouleloop.fusion.certificate import chain_subject
+from jouleloop.errors import InputError, JouleloopError
+from jouleloop.fusion.certificate import certify_chain, chain_subject
 from jouleloop.fusion.plan import Group
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.proof import fused
@@ -111,6 +112,25 @@ def test_so_are_those_of_inner_levels_and_longer_chains(seeds: range, drawn: Cal
         attack_chain(drawn(seed), seed, kinds, refused)
     assert kinds
     assert len(refused) > 5
+
+
+@in_shares(40, 4)
+def test_where_groups_may_lie_inside_others_the_optimum_is_certified_or_refused(seeds: range) -> None:
+    told = Counter[str]()
+    for seed in seeds:
+        search = replace(searched_long(seed), nested=True)
+        result = search.run()
+        if not result.ok:
+            continue
+        try:
+            data = copied(certify_chain(search, result))
+        except InputError as error:
+            assert "groups whose layers share all outer loops" in str(error)
+            told["refused"] += 1
+        else:
+            assert "claim" in data or judged(data) == "", seed
+            told["certified"] += "claim" not in data
+    assert min(told["refused"], told["certified"]) > 0
 
 
 def attack_chain(search: ChainSearch, seed: int, kinds: Counter[str], refused: Counter[str]) -> None:

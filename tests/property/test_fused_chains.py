@@ -1,4 +1,4 @@
-"""Fused chains against an enumeration: every prefix, every set of held tensors, every mapping of every part.
+"""Fused chains against an enumeration: every tree of loops, every set of held tensors, every mapping of every part.
 
 Outer loops are executed here step by step: what is on the chip is a set of tiles by name, and words are counted as they
 move. Nothing of `jouleloop.fusion` but its chain is used.
@@ -43,10 +43,11 @@ class Drawn(NamedTuple):
 
 
 def draw(seed: int) -> Drawn:
-    """Return two or three products of small sizes, and a DRAM, a buffer and a few units."""
+    """Return two to four products of small sizes, and a DRAM, a buffer and a few units."""
     rng = random.Random(seed)
-    sizes = [rng.choice((1, 2, 2, 3, 4)) for _ in range(rng.choice((3, 4, 4)))]
-    tokens = rng.choice((2, 3, 4))
+    long = not seed % 8
+    sizes = [rng.choice((1, 2, 2) if long else (1, 2, 2, 3, 4)) for _ in range(5 if long else rng.choice((3, 4, 4)))]
+    tokens = rng.choice((2, 4) if long else (2, 3, 4))
     layers = [parse_layer(f"matmul:M{m}xN{tokens}xK{k}") for k, m in itertools.pairwise(sizes)]
     block, units = rng.choice((1, 1, 2)), rng.choice((1, 2))
     levels = (

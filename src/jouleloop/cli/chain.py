@@ -86,7 +86,8 @@ def _show_group(group: GroupRun, indent: str) -> None:
 
 
 def _show_layer(layer: LayerRun, indent: str) -> None:
-    held = f", holds {', '.join(layer.held)} ({layer.held_words:,} words)" if layer.held else ""
+    names = [*layer.held, *(f"{name} around" for around in layer.held_around for name in around)]
+    held = f", holds {', '.join(names)} ({layer.held_words:,} words)" if names else ""
     print_text(f"{indent}{layer.name}: {layer.energy_pj / 1e6:,.4g} µJ{held}")
     for run in layer.runs:
         mapping = run.search.mapping

@@ -31,12 +31,15 @@ class LayerRun:
 
     name: str
     held: tuple[str, ...]
-    """Data spaces that stay at the level of fusion while the loops that do not move them run."""
+    """Data spaces that stay at the level of fusion while the loops of its group that do not move them run."""
     held_words: int
+    """Words of all that it holds, around its group, too."""
     runs: tuple[PartRun, ...]
     held_pj: float
     """Energy of moving the held data spaces in and out."""
     held_outer_words: int
+    held_around: tuple[tuple[str, ...], ...] = ()
+    """By group around its own, outermost first, the data spaces that stay while the loops of that one run."""
 
     @property
     def energy_pj(self) -> float:
@@ -196,6 +199,7 @@ def _layer(layer: LayerRun) -> dict[str, Any]:
     return {
         "layer": layer.name,
         "held": list(layer.held),
+        "held_around": list(map(list, layer.held_around)),
         "energy": layer.energy_pj,
         "outer_words": layer.outer_words,
         "runs": [

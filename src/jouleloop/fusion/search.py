@@ -263,11 +263,12 @@ class ChainSearch:
         moves = [held_moves(fusion, *one) for one in keeping]
         layer = LayerRun(
             self.chain.names[group.first + place],
-            tuple(sorted(frozenset().union(*(names for _, names in keeping)))),
+            tuple(sorted(held)),
             sum(sum(map(one.words, names)) for one, names in keeping),
             tuple(runs),
             sum(pj for pj, _ in moves),
             sum(moved for _, moved in moves),
+            tuple(tuple(sorted(names)) for _, names in keeping[:-1]),
         )
         return layer, lower + layer.held_pj
 
