@@ -17,6 +17,7 @@ from chain_attacks import OF_RIVALS, OF_TRUE, claim_rival, searched, searched_in
 from jouleloop.errors import InputError, JouleloopError
 from jouleloop.fusion.certificate import certify_chain, chain_subject
 from jouleloop.fusion.plan import Group
+from jouleloop.fusion.result import GroupRun
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.proof import fused
 from jouleloop.proof.chain import FusedChain
@@ -114,7 +115,7 @@ def test_so_are_those_of_inner_levels_and_longer_chains(seeds: range, drawn: Cal
     assert len(refused) > 5
 
 
-@in_shares(40, 4)
+@in_shares(24, 3)
 def test_where_groups_may_lie_inside_others_the_optimum_is_certified_or_refused(seeds: range) -> None:
     told = Counter[str]()
     for seed in seeds:
@@ -122,14 +123,14 @@ def test_where_groups_may_lie_inside_others_the_optimum_is_certified_or_refused(
         result = search.run()
         if not result.ok:
             continue
-        try:
-            data = copied(certify_chain(search, result))
-        except InputError as error:
-            assert "groups whose layers share all outer loops" in str(error)
+        if any(isinstance(child, GroupRun) for group in result.groups for child in group.children):
+            with pytest.raises(InputError, match="groups whose layers share all outer loops"):
+                certify_chain(search, result)
             told["refused"] += 1
-        else:
-            assert "claim" in data or judged(data) == "", seed
-            told["certified"] += "claim" not in data
+            continue
+        data = copied(certify_chain(search, result))
+        assert "claim" in data or judged(data) == "", seed
+        told["certified"] += "claim" not in data
     assert min(told["refused"], told["certified"]) > 0
 
 

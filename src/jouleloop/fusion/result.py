@@ -67,7 +67,10 @@ class GroupRun:
     @property
     def layers(self) -> tuple[LayerRun, ...]:
         """The layers, also those of groups inside."""
-        return tuple(one for child in self.children for one in getattr(child, "layers", (child,)))
+        found: list[LayerRun] = []
+        for child in self.children:
+            found += child.layers if isinstance(child, GroupRun) else (child,)
+        return tuple(found)
 
     @property
     def energy_pj(self) -> float:

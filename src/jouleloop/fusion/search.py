@@ -9,7 +9,7 @@ import heapq
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,9 +17,9 @@ from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
 from jouleloop.fusion.chain import Chain
 from jouleloop.fusion.hardware import Fusion
-from jouleloop.fusion.plan import Group, Part, parts_of, waiting_words
+from jouleloop.fusion.plan import Group, parts_of, waiting_words
 from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun, PartRun
-from jouleloop.fusion.ways import ROUNDING, Bounds, Way, choices, held_moves
+from jouleloop.fusion.ways import ROUNDING, Bounds, Way, alike, choices, held_moves, least_list
 from jouleloop.optimum.limit import Limit, Progress, Watch
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
@@ -200,7 +200,7 @@ class ChainSearch:
                     least[first, last] = sum(way.floors_pj[first : last + 1])
         found: dict[tuple[int, int], LayerRun | GroupRun] = {}
         while True:
-            bound, runs = _least_list(least, count)
+            bound, runs = least_list(least, count)
             if bound * (1 - ROUNDING) >= limit_pj:
                 return None, min(lower, bound)
             one = next((run for run in runs if run not in found), None)
@@ -215,7 +215,7 @@ class ChainSearch:
                 found[one], least[one] = child, own
         children = tuple(found[run] for run in runs)
         run = GroupRun(group.first, group.last, way.prefix, children, 0.0)
-        return run, min(lower, bound)
+        return run, min(lower, run.energy_pj if run.energy_pj * (1 - ROUNDING) <= bound else bound)
 
     def _inside(
         self, group: Group, way: Way, first: int, last: int, below_pj: float
@@ -231,9 +231,7 @@ class ChainSearch:
         ends = [(first, group.links[first - 1].input)] if first else []
         ends += [(last, group.links[last].output)] if last < group.size - 1 else []
         room = way.room - sum(way.parts[place].words(name) for place, name in ends)
-        outer = tuple(
-            (*group.around(place), (way.parts[place], way.held[place])) for place in range(first, last + 1)
-        )
+        outer = tuple((*group.around(place), (way.parts[place], way.held[place])) for place in range(first, last + 1))
         return Group(self.chain, group.first + first, group.first + last, outer), room
 
     def _layer(self, group: Group, way: Way, place: int) -> tuple[LayerRun | None, float]:
@@ -248,7 +246,7 @@ class ChainSearch:
         if capacity < sum(map(part.words, on_chip)):
             return None, math.inf
         runs, lower = [], 0.0
-        for problem, iterations, resumes in _alike(part):
+        for problem, iterations, resumes in alike(part):
             found = self.of_part(fusion, problem, on_chip, capacity, resumes=resumes)
             if found is None:
                 return None, math.inf
@@ -313,25 +311,6 @@ class ChainSearch:
 
     def _late(self) -> bool:
         return self._left() == 0.0 or (self.watch is not None and bool(self.watch.asked()))
-
-
-def _least_list(least: Mapping[tuple[int, int], float], count: int) -> tuple[float, list[tuple[int, int]]]:
-    """Return the least sum over lists of runs that cover so many layers, and that list."""
-    best: list[tuple[float, list[tuple[int, int]]]] = [(0.0, [])]
-    for end in range(count):
-        lists = [(best[start][0] + least[start, end], start) for start in range(end + 1) if (start, end) in least]
-        value, start = min(lists)
-        best.append((value, [*best[start][1], (start, end)]))
-    return best[-1]
-
-
-def _alike(part: Part) -> Iterator[tuple[Problem, int, bool]]:
-    """Yield what iterations of a layer compute, how many compute that alike, and whether they resume partial sums."""
-    for problem, iterations, fresh in part.runs:
-        if fresh:
-            yield problem, fresh, False
-        if iterations > fresh:
-            yield problem, iterations - fresh, True
 
 
 def _excludes(found: SearchResult, *, resumes: bool) -> bool:

@@ -1,6 +1,6 @@
 """Ways to run a group: a prefix and what each layer holds; and what no mappings of the parts of a way are below."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -24,7 +24,6 @@ class Holding(NamedTuple):
     """Whatever groups lie inside, where some may."""
     flat_pj: float
     """Where none do."""
-
 
 
 @dataclass(frozen=True)
@@ -180,3 +179,22 @@ def choices(options: list[list[Holding]], room: int, below_pj: float) -> Iterato
         if option.words <= room and (option.least_pj + ahead) * (1 - ROUNDING) < below_pj:
             for others in choices(options[1:], room - option.words, below_pj - option.least_pj * (1 - ROUNDING)):
                 yield (option, *others)
+
+
+def least_list(least: Mapping[tuple[int, int], float], count: int) -> tuple[float, list[tuple[int, int]]]:
+    """Return the least sum over lists of runs that cover so many layers, and that list: of ties, the shortest runs."""
+    best: list[tuple[float, list[tuple[int, int]]]] = [(0.0, [])]
+    for end in range(count):
+        lists = [(best[start][0] + least[start, end], start) for start in range(end + 1) if (start, end) in least]
+        value, start = min(lists, key=lambda one: (one[0], -one[1]))
+        best.append((value, [*best[start][1], (start, end)]))
+    return best[-1]
+
+
+def alike(part: Part) -> Iterator[tuple[Problem, int, bool]]:
+    """Yield what iterations of a layer compute, how many compute that alike, and whether they resume partial sums."""
+    for problem, iterations, fresh in part.runs:
+        if fresh:
+            yield problem, fresh, False
+        if iterations > fresh:
+            yield problem, iterations - fresh, True
