@@ -72,9 +72,7 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArra
     # One layout, or numba compiles the kernels for each.
     row, ids = candidates.row, np.ascontiguousarray(candidates.ids)
     count = len(ids)
-    used = np.ones(count)
-    for level, own in enumerate(ids.T):
-        used *= row[level].prod(axis=1).astype(float)[own]
+    used = np.prod([row[level].prod(axis=1).astype(float)[own] for level, own in enumerate(ids.T)], axis=0)
     most = max(map(len, columns))
     numbers = np.zeros((spaces, most), np.int64)
     for v, column in enumerate(columns):
