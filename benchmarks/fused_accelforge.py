@@ -89,7 +89,8 @@ def mapping_of(found: ChainResult, rows: tuple[int, ...], columns: int) -> list[
         return None
     outside = {f"W{place}" for place in range(len(rows) - 1)} | {f"T{g.first}" for g in found.groups}
     outside |= {f"T{g.last + 1}" for g in found.groups}
-    groups = [list(_group(group, rows, columns)) for group in found.groups]
+    sizes = {"n": columns} | {f"c{place}": size for place, size in enumerate(rows)}
+    groups = [list(_group(group, sizes, 0, set())) for group in found.groups]
     nodes = [Tagged("Storage", tensors=sorted(outside), component="MainMemory")]
     return [*nodes, *_run_after_each_other(groups)]
 
@@ -98,16 +99,17 @@ def _run_after_each_other(parts: list[list[Tagged]]) -> list[Tagged]:
     return parts[0] if len(parts) == 1 else [Tagged("Sequential", nodes=[Tagged("Nested", nodes=one) for one in parts])]
 
 
-def _group(group: GroupRun, rows: tuple[int, ...], columns: int) -> Iterator[Tagged]:
-    sizes = {"n": columns} | {f"c{place}": size for place, size in enumerate(rows)}
+def _group(group: GroupRun, given: dict[str, int], depth: int, kept: set[str]) -> Iterator[Tagged]:
+    """Yield the nodes of a group at a depth, of so large tiles, and beside what is kept around it."""
+    sizes = dict(given)
     held = [
         (name, of)
         for place, layer in enumerate(group.layers, start=group.first)
         for space, (name, of) in tensors(place).items()
-        if space in layer.held
+        if space in (*layer.held_around, layer.held)[depth]
     ]
     loops = [{variable(group.first + k, d) for k, d in enumerate(loop.dimensions)} for loop in group.prefix]
-    shared = [f"T{place}" for place in range(group.first + 1, group.last + 1)]
+    shared = [f"T{place}" for place in _between(group)]
     for position in range(len(loops) + 1):
         moving = {name: [k + 1 for k, one in enumerate(loops) if one & {*of}] for name, of in held}
         here = [name for name, of in moving.items() if position == max(of, default=0)]
@@ -119,9 +121,24 @@ def _group(group: GroupRun, rows: tuple[int, ...], columns: int) -> Iterator[Tag
             yield Tagged("Temporal", rank_variable=cut, tile_shape=sizes[cut])
     if shared:
         yield Tagged("Storage", tensors=shared, component="Buffer")
-    kept = {*shared, *(name for name, _ in held)}
-    parts = [list(_part(layer, group.first + k, dict(sizes), kept)) for k, layer in enumerate(group.layers)]
+    inside, place, parts = {*kept, *shared, *(name for name, _ in held)}, group.first, []
+    for child in group.children:
+        if isinstance(child, GroupRun):
+            parts.append(list(_group(child, sizes, depth + 1, inside)))
+            place = child.last + 1
+        else:
+            parts.append(list(_part(child, place, dict(sizes), inside)))
+            place += 1
     yield from _run_after_each_other(parts)
+
+
+def _between(group: GroupRun) -> Iterator[int]:
+    """Yield the tensors that two children of a group share, by the layer that reads them."""
+    place = group.first
+    for child in group.children:
+        if place > group.first:
+            yield place
+        place = child.last + 1 if isinstance(child, GroupRun) else place + 1
 
 
 def _part(layer: LayerRun, place: int, sizes: dict[str, int], kept: set[str]) -> Iterator[Tagged]:

@@ -3,13 +3,25 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.lib.recfunctions import unstructured_to_structured
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError
 from jouleloop.jit import njit
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.model.arrays import MAX_LOOPS, SPATIAL, TEMPORAL, Encoded, Floats, Ints, NestArrays, WorkArrays, new_work
+from jouleloop.model.arrays import (
+    LOOP,
+    MAX_LOOPS,
+    SPATIAL,
+    TEMPORAL,
+    Encoded,
+    Floats,
+    Ints,
+    NestArrays,
+    WorkArrays,
+    new_work,
+)
 from jouleloop.model.encode import encode, encode_mapping
 from jouleloop.model.evaluate import count_nest
 from jouleloop.model.semantics import rules_of
@@ -18,7 +30,7 @@ from jouleloop.workload.problem import Problem
 
 # Kernels outside the package are kept by their name: a change of this one asks for another.
 @njit
-def _evaluate_bulk(
+def _evaluate_stacked(
     target: Encoded, nests: NestArrays, nest: NestArrays, work: WorkArrays, energies_pj: Floats, cycles: Ints
 ) -> None:
     """Evaluate stacked nests, each in the place of ``nest``: kernels make no records."""
@@ -38,10 +50,10 @@ def evaluate_nests(
     work = new_work(len(arch.levels), len(problem.data_spaces))
     nest = NestArrays(
         np.zeros(nests.counts.shape[1:], np.int64),
-        np.zeros(nests.loops.shape[1:], np.int64),
+        np.zeros(nests.loops.shape[1:], LOOP),
         np.zeros(nests.keep.shape[1:], np.bool_),
     )
-    _evaluate_bulk(encode(problem, arch, costs, rules), nests, nest, work, energies_pj, cycles)
+    _evaluate_stacked(encode(problem, arch, costs, rules), nests, nest, work, energies_pj, cycles)
     return energies_pj, cycles
 
 
@@ -68,7 +80,7 @@ def encode_mappings(problem: Problem, arch: Architecture, mappings: Sequence[Map
     places = tuple(zip(arch.level_names, arch.fanout, strict=True))
     levels = len(places)
     counts = np.zeros((len(mappings), levels, 2), np.int64)
-    loops = np.zeros((len(mappings), levels, 2, MAX_LOOPS, 3), np.int64)
+    loops = np.zeros((len(mappings), levels, 2, MAX_LOOPS), LOOP)
     keep = np.zeros((len(mappings), levels, len(spaces)), np.bool_)
     kept: dict[tuple[frozenset[str], ...], list[list[bool]] | None] = {}
     # One number after the other in one list: by far the cheapest way from Python objects to an array.
@@ -90,7 +102,7 @@ def encode_mappings(problem: Problem, arch: Architecture, mappings: Sequence[Map
             keep[n] = rows
     table = np.array(flat, np.int64).reshape(-1, 7)
     at = tuple(table[:, :4].T)
-    loops[at] = table[:, 4:]
+    loops[at] = unstructured_to_structured(table[:, 4:], LOOP)
     np.add.at(counts, at[:3], 1)
     return NestArrays(counts, loops, keep)
 

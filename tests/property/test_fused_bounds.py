@@ -1,5 +1,9 @@
-"""No way to run a group takes less than its bound, whatever constraints fix, overlaps wait and layers hold."""
+"""No way to run a group takes less than its bound, whatever constraints fix, overlaps wait and layers hold.
 
+Each layer of a way is settled, and each group that may lie inside it; what they take is compared with every bound.
+"""
+
+import itertools
 import math
 import os
 import random
@@ -21,22 +25,24 @@ EXAMPLES = int(os.environ.get("JOULELOOP_EXAMPLES", "20"))
 
 
 def draw(seed: int) -> tuple[Chain, Target]:
-    """Return two products with fixed factors, or two convolutions with a window, and three levels."""
+    """Return two or three products, some with fixed factors, or two convolutions with a window, and three levels."""
     rng = random.Random(seed)
-    first, middle, last = (rng.choice((2, 4)) for _ in range(3))
+    sizes = [rng.choice((2, 4)) for _ in range(rng.choice((3, 4)))]
     fixed: dict[str, int] = {}
     if seed % 2:
-        rows = rng.choice((4, 6))
+        rows, (first, middle, last, *_) = rng.choice((4, 6)), sizes
         texts = [f"conv:C{first}xM{middle}xP{rows}xQ1xR1xS1", f"conv:C{middle}xM{last}xP{rows}xQ1xR3xS1"]
     else:
-        tokens, fixed = rng.choice((2, 4)), dict.fromkeys(rng.sample("MNK", 2), rng.choice((2, 4)))
-        texts = [f"matmul:M{middle}xN{tokens}xK{first}", f"matmul:M{last}xN{tokens}xK{middle}"]
+        tokens = rng.choice((2, 4))
+        fixed = dict.fromkeys(rng.sample("MNK", 2), rng.choice((2, 4))) if seed % 4 else {}
+        texts = [f"matmul:M{m}xN{tokens}xK{k}" for k, m in itertools.pairwise(sizes)]
     block = rng.choice((1, 1, 4))
     capacities = (None, rng.randint(20, 100), rng.randint(3, 12))
     names = ("DRAM", "Buffer", "Registers")
     levels = tuple(StorageLevel(n, n, "SRAM", c, 8, block_words=block) for n, c in zip(names, capacities, strict=True))
     energies = tuple(LevelEnergy(name, rng.randint(0, 30), rng.randint(0, 30), "drawn") for name in names)
-    keep = frozenset(space.name for space in parse_layer(texts[0]).problem().data_spaces)
+    spaces = [space.name for space in parse_layer(texts[0]).problem().data_spaces]
+    keep = frozenset(rng.sample(spaces, rng.choice((1, 3, 3))))
     buffer = LevelConstraints(temporal=LoopConstraint(factors=fixed), keep=keep)
     arch = Architecture("drawn", levels, ComputeLevel("mac", "mac", "intmac", 8, 1))
     target = Target(arch, EnergyCosts("drawn", energies, 0.5, "drawn"), Constraints("drawn", {"Buffer": buffer}))
@@ -46,12 +52,51 @@ def draw(seed: int) -> tuple[Chain, Target]:
 @pytest.mark.parametrize("seed", range(EXAMPLES))
 def test_no_way_is_below_its_bound(seed: int) -> None:
     chain, target = draw(seed)
-    group = Group(chain, 0, 1)
-    search = ChainSearch(chain, (Fusion.at(target, "Buffer"),) * 2, recompute=seed % 4 == 1)
-    for way in search.ways(group):
-        run, _ = search._settled(group, way, math.inf)
-        if run is not None:
-            assert max(way.bound_pj, search.bounds.tightened(group, way).bound_pj) <= run.energy_pj * (1 + 1e-12)
+    count = len(chain.problems)
+    search = ChainSearch(chain, (Fusion.at(target, "Buffer"),) * count, recompute=seed % 4 == 1)
+    compare(search, Group(chain, 0, count - 1), None, random.Random(seed))
+
+
+def compare(search: ChainSearch, group: Group, room: int | None, rng: random.Random) -> None:
+    """Compare bounds of some ways to run a group, and of groups inside them, with what they take."""
+    ways = list(search.ways(group, room=room))
+    for way in rng.sample(ways, min(len(ways), 6 if group.outer else 60)):
+        bounds = map(max, way.bounds_pj, search.bounds.tightened(group, way).bounds_pj, way.floors_pj or way.bounds_pj)
+        for place, bound_pj in enumerate(bounds):
+            layer, least_pj = search._layer(group, way, place)
+            assert bound_pj <= (least_pj if layer is None else layer.energy_pj) * (1 + 1e-12)
+        for first, last in itertools.combinations(range(group.size if way.floors_pj else 0), 2):
+            if last - first == group.size - 1:
+                continue
+            inside, left = search._child(group, way, first, last)
+            if left >= 0:
+                run, least_pj = search.fused(inside, math.inf, left)
+                assert run is None or run.energy_pj == least_pj
+                assert sum(way.floors_pj[first : last + 1]) <= least_pj * (1 + 1e-12)
+                compare(search, inside, left, rng)
+
+
+def test_iterations_that_go_on_may_have_another_mapping_than_those_that_begin() -> None:
+    """No mapping of the layer is as cheap as the best of both: a bound by the whole layer is above them."""
+    made = (("DRAM", None, 8, 4), ("Buffer", 40, 10, 8), ("Registers", 4, 7, 3))
+    levels = tuple(StorageLevel(name, name, "SRAM", words, 8) for name, words, *_ in made)
+    energies = tuple(LevelEnergy(name, read, write, "made") for name, _, read, write in made)
+    arch = Architecture("made", levels, ComputeLevel("mac", "mac", "intmac", 8, 4))
+    keep = Constraints("made", {"Buffer": LevelConstraints(keep=frozenset("ABZ"))})
+    target = Target(arch, EnergyCosts("made", energies, 0.0, "made"), keep)
+    chain = chain_of("made", [parse_layer("matmul:M8xN2xK2"), parse_layer("matmul:M4xN2xK8")])
+    search = ChainSearch(chain, (Fusion.at(target, "Buffer"),) * 2)
+    [way] = [
+        way
+        for way in search.ways(Group(chain, 0, 1))
+        if [(loop.factor, loop.dimensions) for loop in way.prefix] == [(2, ("M", "K"))] and way.held == (set(), {"Z"})
+    ]
+    layer, _ = search._layer(Group(chain, 0, 1), way, 1)
+    assert layer is not None
+    begun, resumed = layer.runs
+    assert begun.search.mapping != resumed.search.mapping
+    halves_pj, whole_pj = (search.bounds.inside_pj(1, one) for one in (way.parts[1].problem, chain.problems[1]))
+    assert way.bounds_pj[1] <= layer.energy_pj < way.bounds_pj[1] - 2 * halves_pj + whole_pj
 
 
 def test_parts_that_ignore_a_factor_of_their_layer_may_take_less_than_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,9 +14,10 @@ import pytest
 
 from attacks import copied
 from chain_attacks import OF_RIVALS, OF_TRUE, claim_rival, searched, searched_inside, searched_long, true_certificate
-from jouleloop.errors import JouleloopError
-from jouleloop.fusion.certificate import chain_subject
+from jouleloop.errors import InputError, JouleloopError
+from jouleloop.fusion.certificate import certify_chain, chain_subject
 from jouleloop.fusion.plan import Group
+from jouleloop.fusion.result import GroupRun
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.proof import fused
 from jouleloop.proof.chain import FusedChain
@@ -111,6 +113,25 @@ def test_so_are_those_of_inner_levels_and_longer_chains(seeds: range, drawn: Cal
         attack_chain(drawn(seed), seed, kinds, refused)
     assert kinds
     assert len(refused) > 5
+
+
+@in_shares(24, 3)
+def test_where_groups_may_lie_inside_others_the_optimum_is_certified_or_refused(seeds: range) -> None:
+    told = Counter[str]()
+    for seed in seeds:
+        search = replace(searched_long(seed), nested=True)
+        result = search.run()
+        if not result.ok:
+            continue
+        if any(isinstance(child, GroupRun) for group in result.groups for child in group.children):
+            with pytest.raises(InputError, match="groups whose layers share all outer loops"):
+                certify_chain(search, result)
+            told["refused"] += 1
+            continue
+        data = copied(certify_chain(search, result))
+        assert "claim" in data or judged(data) == "", seed
+        told["certified"] += "claim" not in data
+    assert told["certified"] > 0
 
 
 def attack_chain(search: ChainSearch, seed: int, kinds: Counter[str], refused: Counter[str]) -> None:

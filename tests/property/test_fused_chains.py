@@ -1,4 +1,4 @@
-"""Fused chains against an enumeration: every prefix, every set of held tensors, every mapping of every part.
+"""Fused chains against an enumeration: every tree of loops, every set of held tensors, every mapping of every part.
 
 Outer loops are executed here step by step: what is on the chip is a set of tiles by name, and words are counted as they
 move. Nothing of `jouleloop.fusion` but its chain is used.
@@ -8,8 +8,9 @@ import itertools
 import math
 import os
 import random
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple, TypeVar
 
 import pytest
 
@@ -33,6 +34,7 @@ EXAMPLES = int(os.environ.get("JOULELOOP_EXAMPLES", "40"))
 #: As Timeloop's mapper orders loops of the innermost level, outermost first, where it does not fan out.
 DIMENSIONS = ("K", "N", "M")
 SPACES = {"A": "MK", "B": "KN", "Z": "MN"}
+Named = TypeVar("Named")
 
 
 class Drawn(NamedTuple):
@@ -41,10 +43,11 @@ class Drawn(NamedTuple):
 
 
 def draw(seed: int) -> Drawn:
-    """Return two or three products of small sizes, and a DRAM, a buffer and a few units."""
+    """Return two to four products of small sizes, and a DRAM, a buffer and a few units."""
     rng = random.Random(seed)
-    sizes = [rng.choice((1, 2, 2, 3, 4)) for _ in range(rng.choice((3, 3, 4)))]
-    tokens = rng.choice((2, 3, 4))
+    long = not seed % 8
+    sizes = [rng.choice((1, 2, 2) if long else (1, 2, 2, 3, 4)) for _ in range(5 if long else rng.choice((3, 4, 4)))]
+    tokens = rng.choice((2, 4) if long else (2, 3, 4))
     layers = [parse_layer(f"matmul:M{m}xN{tokens}xK{k}") for k, m in itertools.pairwise(sizes)]
     block, units = rng.choice((1, 1, 2)), rng.choice((1, 2))
     levels = (
@@ -123,7 +126,7 @@ def mappings(problem: Problem, target: Target, resumes: bool) -> list[Cost]:
     return found
 
 
-def subsets(names: str) -> list[frozenset[str]]:
+def subsets(names: Sequence[Named]) -> list[frozenset[Named]]:
     return [frozenset(c) for n in range(len(names) + 1) for c in itertools.combinations(names, n)]
 
 
@@ -158,50 +161,11 @@ class Enumeration:
 
     def group_pj(self, first: int, last: int) -> float:
         """Return the least energy of layers that run as one group."""
-        problems = self.chain.problems[first : last + 1]
-        axes = [("N",) * len(problems)] + ([("M", "K")] if len(problems) == 2 else [])
+        layers = {place: dict(self.chain.problems[place].bound) for place in range(first, last + 1)}
         least = math.inf
-        for factors in itertools.product(*(divisors(problems[0].bound[axis[0]]) for axis in axes)):
-            for order in itertools.permutations(zip(factors, axes, strict=True)):
-                for held in itertools.product(*(subsets("ABZ") for _ in problems)):
-                    least = min(least, self.way_pj(problems, list(order), held))
+        for tree in trees(layers, whole=True):
+            least = min(least, Execution(self, tree, least).total)
         return least
-
-    def way_pj(
-        self, problems: tuple[Problem, ...], order: list[tuple[int, tuple[str, ...]]], held: tuple[frozenset[str], ...]
-    ) -> float:
-        """Execute the outer loops and add up what moves; infinite where it does not fit."""
-        parts = []
-        for place, problem in enumerate(problems):
-            cut = {axis[place]: factor for factor, axis in order}
-            parts.append({d: problem.bound[d] // cut.get(d, 1) for d in DIMENSIONS})
-        last = len(parts) - 1
-        shared = [frozenset("B"[: place > 0] + "Z"[: place < last]) for place in range(len(parts))]
-        if any(own & names for own, names in zip(shared, held, strict=True)):
-            return math.inf
-        words = [{name: math.prod(part[d] for d in dims) for name, dims in SPACES.items()} for part in parts]
-        kept = [sum(words[place][name] for name in names) for place, names in enumerate(held)]
-        total, resident = 0.0, dict[tuple[int, str], tuple[int, ...]]()
-        begun: set[tuple[int, tuple[int, ...]]] = set()
-        for step in itertools.product(*(range(factor) for factor, _ in order)):
-            for place, part in enumerate(parts):
-                index = {axis[place]: value for value, (_, axis) in zip(step, order, strict=True)}
-                tile = {name: tuple(index.get(d, 0) for d in dims) for name, dims in SPACES.items()}
-                resumes = (place, tile["Z"]) in begun
-                for name in held[place]:
-                    if resident.get((place, name)) == tile[name]:
-                        continue
-                    if name == "Z" and (place, name) in resident:
-                        total += self.moved_pj(words[place][name], reads=False)
-                    if name != "Z" or resumes:
-                        total += self.moved_pj(words[place][name], reads=True)
-                    resident[place, name] = tile[name]
-                begun.add((place, tile["Z"]))
-                room = self.capacity - sum(kept) + kept[place]
-                total += self.part_pj(part, room, shared[place] | held[place], resumes=resumes)
-                if total == math.inf:
-                    return total
-        return total + sum(self.moved_pj(words[place]["Z"], reads=False) for place, name in resident if name == "Z")
 
     def chain_pj(self) -> float:
         """Return the least energy over all cuts into groups."""
@@ -214,6 +178,178 @@ class Enumeration:
             ways = [best[end] + alone, *(best[start] + self.group_pj(start, end) for start in range(end))]
             best.append(min(ways))
         return best[-1]
+
+
+class Tree(NamedTuple):
+    """Outer loops, what layers hold while they run, and what an iteration runs: a layer, or a tree in its turn."""
+
+    loops: tuple[tuple[int, tuple[tuple[int, str], ...]], ...]
+    """Outermost first: factor, and the dimension of every layer."""
+    held: tuple[tuple[int, str], ...]
+    children: tuple["Tree | int", ...]
+
+
+Sizes = dict[int, dict[str, int]]
+
+
+def loops_of(layers: Sizes) -> Iterator[tuple[tuple[int, tuple[tuple[int, str], ...]], ...]]:
+    """Yield every list of outer loops: over columns, and over the rows that one layer writes and one reads."""
+    names = [tuple((k, "N") for k in layers)]
+    if len(layers) == 2:
+        names.append(tuple(zip(layers, "MK", strict=True)))
+    for factors in itertools.product(*(divisors(layers[own[0][0]][own[0][1]]) for own in names)):
+        yield from itertools.permutations((n, own) for n, own in zip(factors, names, strict=True) if n > 1)
+
+
+def lists_of(places: list[int]) -> Iterator[list[list[int]]]:
+    """Yield every way to cut a list into pieces."""
+    if not places:
+        yield []
+    for size in range(1, len(places) + 1):
+        for others in lists_of(places[size:]):
+            yield [places[:size], *others]
+
+
+def trees(layers: Sizes, *, whole: bool) -> Iterator[Tree]:
+    """Yield every tree of layers of so many rows and columns; those inside another one have a loop at least."""
+    places = list(layers)
+    spaces = [(k, name) for k in places for name in SPACES]
+    for loops in loops_of(layers):
+        if not loops and not whole:
+            continue
+        sizes = {k: dict(own) for k, own in layers.items()}
+        for factor, names in loops:
+            for k, dimension in names:
+                sizes[k][dimension] //= factor
+        # What the innermost loop moves stays for no iteration.
+        still = [
+            (k, name)
+            for k, name in spaces
+            if loops and dict(loops[-1][1])[k] not in SPACES[name]
+            if not (name == "Z" and k < places[-1]) and not (name == "B" and k > places[0])
+        ]
+        for pieces in lists_of(places):
+            if len(pieces) == 1 and len(places) > 1:
+                continue
+            inside: list[list[Tree | int]] = [
+                [piece[0]] if len(piece) == 1 else list(trees({k: sizes[k] for k in piece}, whole=False))
+                for piece in pieces
+            ]
+            for children in itertools.product(*inside):
+                for held in subsets(still):
+                    yield Tree(loops, tuple(sorted(held)), children)
+
+
+Region = tuple[tuple[int, int], ...]
+
+
+class Execution:
+    """Runs a tree step by step; ``total`` is infinite where it does not fit, or is not below a limit."""
+
+    def __init__(self, counted: Enumeration, tree: Tree, limit: float) -> None:
+        self.counted, self.limit, self.total = counted, limit, 0.0
+        self.layers = sorted(layers_of(tree))
+        #: By layer, where its outputs have begun; by layer, words that its part may fill.
+        self.begun: dict[int, set[Region]] = {k: set() for k in self.layers}
+        self.rooms: dict[int, int] = {}
+        whole = {k: {d: (0, n) for d, n in counted.chain.problems[k].bound.items()} for k in self.layers}
+        self.run(tree, whole, {}, frozenset())
+
+    def run(
+        self,
+        tree: Tree,
+        ranges: dict[int, dict[str, tuple[int, int]]],
+        around: dict[tuple[int, str], Region],
+        kept: frozenset[tuple[str, Region]],
+    ) -> None:
+        """Run the outer loops of a tree on what it is given: ranges by layer, held tiles, and all that is there."""
+        there = dict[tuple[int, str], Region]()
+        own = layers_of(tree)
+        for step in itertools.product(*(range(factor) for factor, _ in tree.loops)):
+            now = {k: dict(ranges[k]) for k in own}
+            for value, (factor, names) in zip(step, tree.loops, strict=True):
+                for k, dimension in names:
+                    start, size = now[k][dimension]
+                    now[k][dimension] = (start + value * (size // factor), size // factor)
+            fresh = {(k, name): region(now[k], name) for k, name in tree.held}
+            for key in tree.held:
+                if there.get(key) != fresh[key]:
+                    self.leave(there, key)
+                    self.enter(key, fresh[key])
+                    there[key] = fresh[key]
+            held = kept | {named(*key, tile) for key, tile in there.items()}
+            for child in tree.children:
+                inside = [child] if isinstance(child, int) else layers_of(child)
+                ends = {named(inside[0], "B", region(now[inside[0]], "B"))} if inside[0] > own[0] else set()
+                ends |= {named(inside[-1], "Z", region(now[inside[-1]], "Z"))} if inside[-1] < own[-1] else set()
+                if isinstance(child, int):
+                    self.part(child, now[child], around.keys() | there.keys(), held | ends)
+                else:
+                    self.run(child, now, around | there, held | ends)
+                if self.total >= self.limit:
+                    self.total = math.inf
+                    return
+        for key in tree.held:
+            self.leave(there, key)
+
+    def enter(self, key: tuple[int, str], tile: Region) -> None:
+        """Read a tile that is held now, an output where it has begun."""
+        k, name = key
+        if name != "Z" or any(within(one, tile) for one in self.begun[k]):
+            self.total += self.counted.moved_pj(words(tile), reads=True)
+
+    def leave(self, there: dict[tuple[int, str], Region], key: tuple[int, str]) -> None:
+        """Write an output that is no longer held."""
+        if key[1] == "Z" and key in there:
+            self.total += self.counted.moved_pj(words(there[key]), reads=False)
+
+    def part(
+        self,
+        k: int,
+        now: dict[str, tuple[int, int]],
+        held: set[tuple[int, str]],
+        kept: frozenset[tuple[str, Region]],
+    ) -> None:
+        """Run a layer beside all that is kept on the chip."""
+        shared = {*(["B"] if k > self.layers[0] else []), *(["Z"] if k < self.layers[-1] else [])}
+        on_chip = frozenset(shared | {name for place, name in held if place == k})
+        output = region(now, "Z")
+        resumes = output in self.begun[k]
+        self.begun[k].add(output)
+        if k not in self.rooms:
+            mine = set[tuple[object, ...]]().union(*(points(*named(k, name, region(now, name))) for name in on_chip))
+            full = mine.union(*(points(*one) for one in kept))
+            self.rooms[k] = self.counted.capacity - len(full) + len(mine)
+        self.total += self.counted.part_pj(
+            {d: size for d, (_, size) in now.items()}, self.rooms[k], on_chip, resumes=resumes
+        )
+
+
+def layers_of(tree: Tree) -> list[int]:
+    return [k for child in tree.children for k in ([child] if isinstance(child, int) else layers_of(child))]
+
+
+def region(ranges: dict[str, tuple[int, int]], name: str) -> Region:
+    """Return the rows and columns of a data space."""
+    return tuple(ranges[d] for d in SPACES[name])
+
+
+def named(k: int, name: str, tile: Region) -> tuple[str, Region]:
+    """Return a tile by the tensor that it is of: what one layer writes the next one reads."""
+    return (f"W{k}" if name == "A" else f"T{k + (name == 'Z')}", tile)
+
+
+def words(tile: Region) -> int:
+    return math.prod(size for _, size in tile)
+
+
+@cache
+def points(tensor: str, tile: Region) -> frozenset[tuple[object, ...]]:
+    return frozenset((tensor, *point) for point in itertools.product(*(range(s, s + n) for s, n in tile)))
+
+
+def within(one: Region, other: Region) -> bool:
+    return all(a <= b and b + m <= a + n for (b, m), (a, n) in zip(one, other, strict=True))
 
 
 @pytest.mark.parametrize("seed", range(EXAMPLES))

@@ -23,13 +23,10 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.model.arrays import AXIS, BOUND, DIM, FANOUT_X, FANOUT_Y
 from jouleloop.model.links import count_classes, fill_offsets, neighbour_links
 from jouleloop.model.steps import AROUND
 from jouleloop.optimum.arrays import (
     ENERGY,
-    FIRST,
-    LAST,
     REACH,
     Tally,
     new_best,
@@ -97,7 +94,7 @@ def known_parts(kind: str, *, wired: bool = False, asked: bool = True) -> Iterat
         for part in rng.sample(range(solver.count), min(PARTS, solver.count)):
             u = int(solver.parts.unrolling[part])
             solver.fill_tables(part)
-            if solver.parts.runs[u, FIRST] < 0:
+            if solver.parts.runs["first"][u] < 0:
                 solver._arrange(u)
             solver.case.mesh.ask["asked"] = asked
             yield search, u, rng
@@ -143,15 +140,16 @@ def compare_links(search: Search, run: np.ndarray, level: int, v: int, extent: n
         return 0
     instances = int(fan["instances"])
     compared = 0
-    for member in range(run[FIRST], run[LAST]):
+    for member in range(run["first"], run["last"]):
         for a in range(*solver.arrangements.members[member, level].tolist()):
             loops = solver.arrangements.loops[a, : solver.arrangements.counts[a]].copy()
-            along = [int(np.prod(loops[loops[:, AXIS] == way, BOUND])) for way in (0, 1)]
+            along = [int(np.prod(loops[loops["axis"] == way]["bound"])) for way in (0, 1)]
             columns, rows = (
-                max(n, int(case.target.spec[level, f])) for n, f in zip(along, (FANOUT_X, FANOUT_Y), strict=True)
+                max(n, int(case.target.hardware.levels[level][f]))
+                for n, f in zip(along, ("fanout_x", "fanout_y"), strict=True)
             )
             around = np.empty(len(loops), AROUND)
-            around["dim"], around["bound"] = loops[::-1, DIM], loops[::-1, BOUND]
+            around["dim"], around["bound"] = loops[::-1]["dim"], loops[::-1]["bound"]
             around["step"] = extent[around["dim"]]
             offsets, codes = np.zeros((instances, len(coef)), np.int64), np.zeros(instances, np.int64)
             most = (coef * (extent * (factors - 1))).sum(axis=1)

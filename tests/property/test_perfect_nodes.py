@@ -27,15 +27,15 @@ from differential.strided import draw_passed, draw_strided
 from differential.tiny import FAMILIES, draw_tiny
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.model.arrays import CAPACITY, LEAK_PJ, MIN_WORDS, NO_COALESCE, SPATIAL, TEMPORAL, Ints
+from jouleloop.model.arrays import SPATIAL, TEMPORAL, Ints
 from jouleloop.model.evaluate import count_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.network import is_wired, takes_energy
 from jouleloop.optimum import regroup
-from jouleloop.optimum.arrays import ENERGY, FIRST, SPREAD, Tally, new_best, new_counters, new_log
+from jouleloop.optimum.arrays import ENERGY, SPREAD, Tally, new_best, new_counters, new_log
 from jouleloop.optimum.descend import _bound_child, _bound_order
 from jouleloop.optimum.groups import Groups, groups_of
-from jouleloop.optimum.mesh import find_neighbours
+from jouleloop.optimum.mesh import find_neighbours, has_windows
 from jouleloop.optimum.optimise import Search
 from jouleloop.optimum.order import free_group, run_length
 from jouleloop.optimum.path import asks, enter_pj, extents, floor_pj_of, next_cut
@@ -134,11 +134,12 @@ class Part:
 
     def fits(self, factors: Sequence[Sequence[int]], kept: np.ndarray) -> bool:
         """Whether every tile fits its level, what passes through levels included, and fills as much as it has to."""
-        spec, layer, tile = self.search.spec, self.search.layer, np.ones(self.dims, np.int64)
+        levels, layer, tile = self.search.hardware.levels, self.search.layer, np.ones(self.dims, np.int64)
         for k, row in enumerate(factors):
             tile *= np.array(row)
             words = np.array([box_words(coef, tile * self.inside[k]) for coef in layer.coef])
-            if words[kept[k]].sum() > spec[k, CAPACITY] or words[self.keep[k]].sum() < spec[k, MIN_WORDS]:
+            held, passed = words[self.keep[k]].sum(), words[kept[k]].sum()
+            if passed > levels[k]["capacity_words"] or held < levels[k]["least_words"]:
                 return False
         return True
 
@@ -147,7 +148,7 @@ class Part:
         """All nests that fit, with the least energy and the fewest cycles of all arrangements."""
         search, case = self.search, self.solver.case
         nest, work = self.solver.path.nest, self.solver.work
-        nest.keep[:] = self.keep | search.layer.reuse[..., NO_COALESCE].astype(bool)
+        nest.keep[:] = self.keep | search.layer.reuse["no_coalesce"].astype(bool)
         counts, loops = search.candidates.loops
         found: Tree = {}
         for times in itertools.product(*self.times):
@@ -285,13 +286,13 @@ def check_part(part: Part) -> None:
     """Compare the bounds of one subproblem with all its nests, what is known of neighbours and limits included."""
     search, solver = part.search, part.solver
     least_pj, least = least_of(part.tree, search.levels)
-    if solver.parts.runs[part.unrolling, FIRST] < 0:
+    if solver.parts.runs["first"][part.unrolling] < 0:
         solver._arrange(part.unrolling)
     part.check(part.sketch_pj, least_pj, "sketch")
     part.check(solver._rest_pj(), least_pj, "unrollings that were not listed")
     assert solver._rest_steps() <= solver.parts.steps[part.unrolling] <= least, part.name
     part.walk(part.tree, least_pj)
-    if len(solver.case.mesh.pairs) > 1:
+    if has_windows(solver.case.mesh):
         part.walk(part.tree, least_pj, neighbours=True)
     for limit_pj in (least_pj * (1 + 1e-9) + 1e-300, least_pj * 1.1 + 1e-300):
         part.walk(part.tree, least_pj, limit_pj=limit_pj)
@@ -347,7 +348,8 @@ def check_design(kind: str, seed: int) -> tuple[int, int]:
     if search is None:
         return bounds, close
     rng = random.Random(seed)
-    wired = bool(is_wired(search.spec) or takes_energy(search.spec) or search.spec[:, LEAK_PJ].any())
+    networks, leaks = search.hardware.networks, search.hardware.levels["leak_pj"].any()
+    wired = bool(is_wired(networks) or takes_energy(networks) or leaks)
     groups = groups_of(search.solver.case, search.solver.parts, wired=wired or bool(search.space.arch.spreading))
     for part in parts_of(search, rng, f"{kind}-{seed}"):
         check_part(part)

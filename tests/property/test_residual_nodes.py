@@ -21,7 +21,7 @@ from differential.residual_space import chains
 from differential.tiny import FAMILIES, draw_tiny
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import MapSpace, build_mapspace
-from jouleloop.model.arrays import CAPACITY, MIN_WORDS, SPATIAL, TEMPORAL, Bools, NestArrays, new_work
+from jouleloop.model.arrays import SPATIAL, TEMPORAL, Bools, NestArrays, new_work
 from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.residual import has_residuals
@@ -112,12 +112,16 @@ def write_loops(nest: NestArrays, ends: Ends, orders: Orders) -> None:
 
 def fits(part: Part, ends: Ends) -> bool:
     """Whether every tile fits its level, and fills as much of it as it has to."""
-    spec, layer, extent = part.design.target.spec, part.design.target.layer, np.ones(len(ends[0]), np.int64)
+    levels, layer, extent = (
+        part.design.target.hardware.levels,
+        part.design.target.layer,
+        np.ones(len(ends[0]), np.int64),
+    )
     for k, row in enumerate(ends):
         extent *= part.unrolled.factors[k] * np.array(row)
         size = np.minimum(extent, layer.bounds)
         words = sum(box_words(coef, size) for coef, kept in zip(layer.coef, part.keep[k], strict=True) if kept)
-        if not spec[k, MIN_WORDS] <= words <= spec[k, CAPACITY]:
+        if not levels[k]["least_words"] <= words <= levels[k]["capacity_words"]:
             return False
     return True
 

@@ -17,7 +17,7 @@ from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.errors import InputError
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, build_mapspace
-from jouleloop.model.arrays import CAPACITY, MAX_LOOPS, NestArrays
+from jouleloop.model.arrays import LOOP, MAX_LOOPS, NestArrays
 from jouleloop.model.encode import encode_hardware, encode_mapping
 from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.study.targets import TargetFiles, TargetSet
@@ -123,12 +123,11 @@ def enumerate_nests(space: MapSpace, most: int = MOST_MAPPINGS) -> NestArrays | 
             if len(rows) > most:
                 return None
     counts = np.zeros((len(rows), levels, 2), np.int64)
-    loops = np.zeros((len(rows), levels, 2, MAX_LOOPS, 3), np.int64)
+    loops = np.zeros((len(rows), levels, 2, MAX_LOOPS), LOOP)
     for n, parts in enumerate(rows):
         for (k, kind, _), placed in zip(slots, parts, strict=True):
             counts[n, k, kind] = len(placed)
-            if placed:
-                loops[n, k, kind, : len(placed)] = placed
+            loops[n, k, kind, : len(placed)] = list(map(tuple, placed))
     kept = np.array(keeps, np.bool_).reshape(len(rows), levels, len(space.problem.data_spaces))
     return NestArrays(counts, loops, kept)
 
@@ -356,7 +355,7 @@ def test_the_encoding_of_a_mapping_is_what_the_search_reports() -> None:
     assert result.mapping is not None
     nest = encode_mapping(problem, arch, result.mapping)
     assert isinstance(nest, NestArrays)
-    assert np.isinf(encode_hardware(arch, costs)[-1, CAPACITY])
+    assert np.isinf(encode_hardware(arch, costs).levels["capacity_words"][-1])
     assert result.lower_bound == result.evaluation.energy_pj  # type: ignore[union-attr]
 
 

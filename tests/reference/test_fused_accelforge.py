@@ -97,7 +97,7 @@ GPT3_BITS, BUFFERS = (
     {"simple": (2**40, 16.0), "eyeriss": (2**16, 0.0), "simba": (2**15, 0.0), "tpu_v4i": (2**26, 0.0)},
 )
 #: By words that are computed at once, the tensors that go to main memory here and stay on the chip there.
-STAY_THERE = {1: ("I", "Q", "AV"), 2048: ("I", "K", "AV", "Z")}
+STAY_THERE = {1: ("I", "Q", "AV"), 2048: ("I", "K", "AV")}
 PRODUCTS = ("QK", "AV", "Z", "FFA", "FFB", "V", "K", "Q")
 
 

@@ -75,7 +75,8 @@ def search_chain(
 ) -> ChainResult:
     """Return the least energy of a chain; ``hardware`` by layer, since constraints hang on the shape of a layer.
 
-    Where it is to be ``certified``, what no certificate states is refused before it is searched.
+    Where it is to be ``certified``, what no certificate states is refused before it is searched. An optimum with groups
+    inside others is refused by `ChainResult.certificate`.
     """
     fusions = [Fusion.at(one.target(p), level) for one, p in zip(hardware, found.problems, strict=True)]
     if certified:

@@ -44,12 +44,12 @@ def chain(
         )
     if fusion.page is not None:
         write_text(fusion.page, fused_page([(f"{result.chain} on {result.architecture}", result.as_json())]))
-    if certificate is not None and result.ok:
-        write_proof(certificate, result.certificate, proven=result.optimal)
     if as_json:
         print_json(result.as_json())
     else:
         _show(result)
+    if certificate is not None and result.ok:
+        write_proof(certificate, result.certificate, proven=result.optimal)
     if not result.ok:
         raise typer.Exit(1)
 
@@ -66,25 +66,28 @@ def _show(result: ChainResult) -> None:
     print_text(f"outside   {words}, at the outermost level")
     print_text(f"optimum   {proven}, by {result.searches:,} searches of parts; fused at {result.level}\n")
     for group in result.groups:
-        _show_group(group)
+        _show_group(group, "")
+        print_text("")
 
 
-def _show_group(group: GroupRun) -> None:
-    indent = ""
+def _show_group(group: GroupRun, indent: str) -> None:
     if group.prefix:
         loops = [
             f"{'|'.join(dict.fromkeys(loop.dimensions))} in {loop.factor}{', overlaps anew' * loop.recomputes}"
             for loop in group.prefix
         ]
-        print_text(f"for {', '.join(loops)}:")
-        indent = "  "
-    for layer in group.layers:
-        _show_layer(layer, indent)
-    print_text("")
+        print_text(f"{indent}for {', '.join(loops)}:")
+        indent += "  "
+    for child in group.children:
+        if isinstance(child, GroupRun):
+            _show_group(child, indent)
+        else:
+            _show_layer(child, indent)
 
 
 def _show_layer(layer: LayerRun, indent: str) -> None:
-    held = f", holds {', '.join(layer.held)} ({layer.held_words:,} words)" if layer.held else ""
+    names = [*layer.held, *(f"{name} around" for around in layer.held_around for name in around)]
+    held = f", holds {', '.join(names)} ({layer.held_words:,} words)" if names else ""
     print_text(f"{indent}{layer.name}: {layer.energy_pj / 1e6:,.4g} µJ{held}")
     for run in layer.runs:
         mapping = run.search.mapping

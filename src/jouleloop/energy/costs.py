@@ -52,14 +52,14 @@ class NetworkEnergy:
         """Whether any transfer costs energy."""
         return any(energy_pj for _, entries in self.actions for _, energy_pj in entries)
 
-    def encoded(self, network: Network, space: str) -> list[float]:
-        """Return the number of pairs that a data space is charged by, and these: multicast factor and energy [pJ].
+    def rows(self, network: Network, space: str) -> list[tuple[float, float]]:
+        """Return what a data space is charged by: pairs of a multicast factor (0: any) and an energy [pJ].
 
         Source: Timeloop ``src/model/network-simple-multicast.cpp``, ``GetOpEnergyFromERT``.
         """
         action = f"{network.action}_{space}" if network.by_data_space else network.action
         entries = dict(self.actions).get(action, ())
-        return [float(len(entries)), *(float(number) for pair in entries for number in pair)]
+        return [(float(multicast), float(energy_pj)) for multicast, energy_pj in entries]
 
 
 @dataclass(frozen=True)

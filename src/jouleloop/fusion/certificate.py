@@ -95,7 +95,10 @@ def _stated(search: ChainSearch, result: ChainResult) -> Data:
 
 
 def claimed_group(group: GroupRun) -> Data:
-    """Return what a certificate claims of a group."""
+    """Return what a certificate claims of a group; raise `InputError` where another one lies inside."""
+    if any(isinstance(child, GroupRun) for child in group.children):
+        text = "groups whose layers share all outer loops"
+        raise InputError(Fault("there is no certificate", field="groups", allowed=text))
     return {
         "layers": len(group.layers),
         "loops": [{"factor": loop.factor, "dimensions": list(loop.dimensions)} for loop in group.prefix],

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from jouleloop.division import divisors
-from jouleloop.fusion.chain import Axis, Chain
+from jouleloop.fusion.chain import Axis, Chain, Link
 from jouleloop.fusion.tiles import Cut, cuts_of
 from jouleloop.workload.problem import DataSpace, Problem
 
@@ -31,11 +31,13 @@ class Loop:
 
 @dataclass(frozen=True)
 class Group:
-    """Layers ``first`` to ``last`` of a chain, both included."""
+    """Layers ``first`` to ``last`` of a chain, both included: a whole group, or one inside an iteration of another."""
 
     chain: Chain
     first: int
     last: int
+    outer: tuple["Outer", ...] = ()
+    """By layer, what groups around this one do to it; none around a whole group."""
 
     @property
     def size(self) -> int:
@@ -44,13 +46,33 @@ class Group:
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """The layers, whole."""
-        return self.chain.problems[self.first : self.last + 1]
+        """The layers, as an iteration of the groups around this one has them."""
+        return tuple(one[-1][0].problem for one in self.outer) or self.chain.problems[self.first : self.last + 1]
 
     @cached_property
     def shared(self) -> tuple[frozenset[str], ...]:
+        """By layer, its data spaces that are on the chip: those of another layer, too, or held by groups around it."""
+        return tuple(one[-1][0].shared | one[-1][1] for one in self.outer) or self.inner
+
+    @cached_property
+    def nests(self) -> bool:
+        """Whether groups may lie inside: three layers at least, and tiles that do not overlap."""
+        plain = all(axis.step == axis.reach == 1 and not axis.before for run in self.links for axis in run.axes)
+        return self.size > 2 and plain and not any(problem.slides for problem in self.problems)
+
+    def around(self, place: int) -> "Outer":
+        """Return what groups around this one do to a layer."""
+        return self.outer[place] if self.outer else ()
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The tensors between its layers."""
+        return self.chain.links[self.first : self.last]
+
+    @cached_property
+    def inner(self) -> tuple[frozenset[str], ...]:
         """By layer, its data spaces that another layer of the group has, too."""
-        links = self.chain.links[self.first : self.last]
+        links = self.links
         read = [frozenset[str](), *(frozenset((link.input,)) for link in links)]
         written = [*(frozenset((link.output,)) for link in links), frozenset[str]()]
         return tuple(a | b for a, b in zip(read, written, strict=True))
@@ -63,10 +85,13 @@ class Group:
     @cached_property
     def _runs(self) -> tuple[tuple[Axis, ...], ...]:
         """By axis that goes through all layers, its axis of each shared tensor."""
-        links = self.chain.links[self.first : self.last]
-        found: list[tuple[Axis, ...]] = [(axis,) for axis in links[0].axes] if links else []
-        for link in links[1:]:
-            ahead = {axis.writer: axis for axis in link.axes}
+        links = [
+            [replace(axis, size=problem.bound[axis.reader]) for axis in link.axes]
+            for link, problem in zip(self.links, self.problems[1:], strict=True)
+        ]
+        found: list[tuple[Axis, ...]] = [(axis,) for axis in links[0]] if links else []
+        for axes in links[1:]:
+            ahead = {axis.writer: axis for axis in axes}
             found = [(*run, ahead[run[-1].reader]) for run in found if run[-1].reader in ahead]
         return tuple(found)
 
@@ -105,11 +130,15 @@ class Part:
         Its data spaces that stay on the chip.
     cuts
         How each loop of the prefix cuts it, outermost first.
+    times, begun
+        How often groups around run the prefix, and how often its outputs begin then.
     """
 
     whole: Problem
     shared: frozenset[str]
     cuts: tuple[Cut, ...]
+    times: int = 1
+    begun: int = 1
 
     def _sized(self, sizes: Mapping[str, int]) -> Problem:
         return replace(self.whole, bounds=tuple(sizes.get(d, bound) for d, bound in self.whole.bound.items()))
@@ -122,7 +151,7 @@ class Part:
     @cached_property
     def iterations(self) -> int:
         """How often it runs."""
-        return math.prod(cut.iterations for cut in self.cuts)
+        return self.times * math.prod(cut.iterations for cut in self.cuts)
 
     @cached_property
     def output(self) -> DataSpace:
@@ -142,7 +171,7 @@ class Part:
             own = [(cut.dimension, size, count) for cut, (size, count) in zip(self.cuts, sizes, strict=True)]
             begun = math.prod(count for dimension, _, count in own if dimension in self.output.dimensions)
             problem = self._sized({dimension: size for dimension, size, _ in own})
-            found.append((problem, math.prod(count for *_, count in own), begun))
+            found.append((problem, self.times * math.prod(count for *_, count in own), self.begun * begun))
         return tuple(found)
 
     @cached_property
@@ -163,7 +192,7 @@ class Part:
         cuts = self.cuts[: moving[-1] + 1] if moving else ()
         for sizes in itertools.product(*(cut.sizes for cut in cuts)):
             problem = self._sized({cut.dimension: size for cut, (size, _) in zip(cuts, sizes, strict=True)})
-            found.append((math.prod(count for _, count in sizes), problem.tensor_words(space)))
+            found.append((self.times * math.prod(count for _, count in sizes), problem.tensor_words(space)))
         return found
 
     def periods(self, space: DataSpace) -> int:
@@ -198,11 +227,16 @@ class Part:
             yield from map(frozenset, itertools.combinations(others, number))
 
 
+#: By group around a layer, outermost first: what it makes of the layer, and what the layer holds in it.
+Outer = tuple[tuple[Part, frozenset[str]], ...]
+
+
 def parts_of(group: Group, prefix: Sequence[Loop]) -> tuple[Part, ...]:
     """Return what every layer of a group does under a prefix."""
     cuts = [group.cuts(loop) for loop in prefix]
+    times = [(one[-1][0].iterations, one[-1][0].fresh) for one in group.outer] or [(1, 1)] * group.size
     return tuple(
-        Part(problem, shared, tuple(by_layer[place] for by_layer in cuts))
+        Part(problem, shared, tuple(by_layer[place] for by_layer in cuts), *times[place])
         for place, (problem, shared) in enumerate(zip(group.problems, group.shared, strict=True))
     )
 

@@ -31,12 +31,15 @@ class LayerRun:
 
     name: str
     held: tuple[str, ...]
-    """Data spaces that stay at the level of fusion while the loops that do not move them run."""
+    """Data spaces that stay at the level of fusion while the loops of its group that do not move them run."""
     held_words: int
+    """Words of all that it holds, around its group, too."""
     runs: tuple[PartRun, ...]
     held_pj: float
     """Energy of moving the held data spaces in and out."""
     held_outer_words: int
+    held_around: tuple[tuple[str, ...], ...] = ()
+    """By group around its own, outermost first, the data spaces that stay while the loops of that one run."""
 
     @property
     def energy_pj(self) -> float:
@@ -56,19 +59,28 @@ class GroupRun:
     first: int
     last: int
     prefix: tuple[Loop, ...]
-    layers: tuple[LayerRun, ...]
+    children: tuple["LayerRun | GroupRun", ...]
+    """What an iteration runs: layers, and groups inside with loops of their own."""
     lower_bound_pj: float
     """No way to run these layers in one group takes less [pJ]."""
 
     @property
+    def layers(self) -> tuple[LayerRun, ...]:
+        """The layers, also those of groups inside."""
+        found: list[LayerRun] = []
+        for child in self.children:
+            found += child.layers if isinstance(child, GroupRun) else (child,)
+        return tuple(found)
+
+    @property
     def energy_pj(self) -> float:
         """Energy of all layers [pJ]."""
-        return sum(layer.energy_pj for layer in self.layers)
+        return sum(child.energy_pj for child in self.children)
 
     @property
     def outer_words(self) -> int:
         """Words read and written at the outermost level."""
-        return sum(layer.outer_words for layer in self.layers)
+        return sum(child.outer_words for child in self.children)
 
 
 @dataclass(frozen=True)
@@ -182,22 +194,24 @@ def _group(group: GroupRun) -> dict[str, Any]:
         ],
         "energy": group.energy_pj,
         "outer_words": group.outer_words,
-        "parts": [
+        "parts": [_group(one) if isinstance(one, GroupRun) else _layer(one) for one in group.children],
+    }
+
+
+def _layer(layer: LayerRun) -> dict[str, Any]:
+    return {
+        "layer": layer.name,
+        "held": list(layer.held),
+        "held_around": list(map(list, layer.held_around)),
+        "energy": layer.energy_pj,
+        "outer_words": layer.outer_words,
+        "runs": [
             {
-                "layer": layer.name,
-                "held": list(layer.held),
-                "energy": layer.energy_pj,
-                "outer_words": layer.outer_words,
-                "runs": [
-                    {
-                        "iterations": run.iterations,
-                        "resumes": run.resumes,
-                        "sizes": {d: bound for d, bound in run.problem.bound.items() if bound > 1},
-                        "search": run.search.as_json(),
-                    }
-                    for run in layer.runs
-                ],
+                "iterations": run.iterations,
+                "resumes": run.resumes,
+                "sizes": {d: bound for d, bound in run.problem.bound.items() if bound > 1},
+                "search": run.search.as_json(),
             }
-            for layer in group.layers
+            for run in layer.runs
         ],
     }

@@ -6,6 +6,7 @@ space that docs/fusion.md defines. Ways are taken by their lower bound; where th
 """
 
 import heapq
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -16,9 +17,9 @@ from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
 from jouleloop.fusion.chain import Chain
 from jouleloop.fusion.hardware import Fusion
-from jouleloop.fusion.plan import Group, Part, parts_of, waiting_words
+from jouleloop.fusion.plan import Group, parts_of, waiting_words
 from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun, PartRun
-from jouleloop.fusion.ways import ROUNDING, Bounds, Way, choices
+from jouleloop.fusion.ways import ROUNDING, Bounds, Way, alike, choices, held_moves, least_list
 from jouleloop.optimum.limit import Limit, Progress, Watch
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
@@ -40,6 +41,8 @@ class ChainSearch:
         Whether overlaps of windows may be computed again instead of waiting on the chip.
     known
         Proven optima of whole layers, without their names, that were found before; those that it finds are added.
+    nested
+        Whether groups may lie inside an iteration of another.
     """
 
     chain: Chain
@@ -48,6 +51,7 @@ class ChainSearch:
     watch: Watch | None = None
     recompute: bool = False
     known: dict[Problem, SearchResult] = field(default_factory=dict)
+    nested: bool = True
     started: float = field(default_factory=time.monotonic)
     searches: int = 0
     least_pj: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -120,10 +124,16 @@ class ChainSearch:
         layer = LayerRun(self.chain.names[place], (), 0, (run,), 0.0, 0)
         return GroupRun(place, place, (), (layer,), min(found.lower_bound, energy_pj))
 
-    def fused(self, group: Group, below_pj: float) -> tuple[GroupRun | None, float]:
-        """Return the best way to run a group below an energy, None where there is none, and what none is below."""
+    def fused(self, group: Group, below_pj: float, room: int | None = None) -> tuple[GroupRun | None, float]:
+        """Return the best way to run a group below an energy, None where there is none, and what none is below.
+
+        Parameters
+        ----------
+        room
+            Words of the level that groups around leave; all without it.
+        """
         best, lower = None, math.inf
-        waiting = [(way.bound_pj, number, way) for number, way in enumerate(self.ways(group, below_pj))]
+        waiting = [(way.bound_pj, number, way) for number, way in enumerate(self.ways(group, below_pj, room))]
         heapq.heapify(waiting)
         while waiting:
             least, number, way = heapq.heappop(waiting)
@@ -144,60 +154,100 @@ class ChainSearch:
         bound = min(lower, limit)
         return (None if best is None else replace(best, lower_bound_pj=bound)), bound
 
-    def ways(self, group: Group, below_pj: float = math.inf) -> Iterator[Way]:
+    def ways(self, group: Group, below_pj: float = math.inf, room: int | None = None) -> Iterator[Way]:
         """Yield every way to run a group whose shared and held data spaces fit the level, and whose bound is below."""
         fusions = self.fusions[group.first : group.last + 1]
         kept = [fusion.keepable(problem) for fusion, problem in zip(fusions, group.problems, strict=True)]
         if not all(shared <= able for shared, able in zip(group.shared, kept, strict=True)):
             return
-        capacity = min(fusion.capacity_words for fusion in fusions)
+        capacity = min(fusion.capacity_words for fusion in fusions) if room is None else room
+        nests = self.nested and group.nests
         for prefix in group.prefixes(recompute=self.recompute):
+            if group.outer and not prefix:
+                continue
             parts = parts_of(group, prefix)
             if any(part.fresh < part.iterations and part.problem.slides for part in parts):
                 continue
             waiting = waiting_words(parts)
-            shared = max(words + sum(map(part.words, part.shared)) for part, words in zip(parts, waiting, strict=True))
+            needed = [
+                words + sum(map(part.words, inner))
+                for part, inner, words in zip(parts, group.inner, waiting, strict=True)
+            ]
+            # Groups inside need not have shared tensors whole.
+            shared = 0 if nests else max(needed)
             if shared > capacity:
                 continue
             tight = all(self.bounds.as_layer(part, group.first + place) for place, part in enumerate(parts))
             options = [
-                self.bounds.options(part, able, group.first + place)
+                self.bounds.options(part, able, group.first + place, group.around(place), nests=nests)
                 for place, (part, able) in enumerate(zip(parts, kept, strict=True))
             ]
             for choice in choices(options, capacity - shared, below_pj):
-                held, _, bounds = zip(*choice, strict=True)
-                yield Way(prefix, parts, held, tuple(waiting), bounds, tight)
+                held, words, least, flat = zip(*choice, strict=True)
+                floors = least if nests else ()
+                yield Way(prefix, parts, held, tuple(waiting), flat, tight, capacity - sum(words), floors)
 
     def _settled(self, group: Group, way: Way, limit_pj: float) -> tuple[GroupRun | None, float]:
-        """Return a way with the best mappings of its parts, and its bound; None where it is none or not below."""
-        held_words = way.held_words
-        layers: list[LayerRun] = []
-        least_pj: list[float] = []
-        for place in range(group.size):
-            fusion = self.fusions[group.first + place]
-            capacity = fusion.capacity_words - sum(held_words) + held_words[place] - way.waiting[place]
-            layer, least = self._layer(fusion, way, place, capacity)
-            if layer is None:
-                return None, max(least, way.bound_pj)
-            layers.append(replace(layer, name=self.chain.names[group.first + place]))
-            least_pj.append(least)
-            lower = sum(least_pj) + sum(way.bounds_pj[place + 1 :])
-            if lower * (1 - ROUNDING) >= limit_pj:
-                return None, lower
-        run = GroupRun(group.first, group.last, way.prefix, tuple(layers), 0.0)
-        proven = all(one.search.optimal for layer in layers for one in layer.runs)
-        return run, run.energy_pj if proven else min(run.energy_pj, sum(least_pj))
+        """Return a way with the best mappings of its parts, and its bound; None where it is none or not below.
 
-    def _layer(self, fusion: Fusion, way: Way, place: int, capacity_words: int) -> tuple[LayerRun | None, float]:
+        Layers run one by one, or in groups inside; the least list of those is found as `run` finds that of a chain.
+        """
+        count, lower = group.size, math.inf
+        least = {(place, place): bound for place, bound in enumerate(way.bounds_pj)}
+        if way.floors_pj:
+            for first, last in itertools.combinations(range(count), 2):
+                if last - first < count - 1:
+                    least[first, last] = sum(way.floors_pj[first : last + 1])
+        found: dict[tuple[int, int], LayerRun | GroupRun] = {}
+        while True:
+            bound, runs = least_list(least, count)
+            if bound * (1 - ROUNDING) >= limit_pj:
+                return None, min(lower, bound)
+            one = next((run for run in runs if run not in found), None)
+            if one is None:
+                break
+            below_pj = limit_pj - bound + least[one]
+            child, own = self._inside(group, way, *one, below_pj)
+            if child is None:
+                # What stopped has a bound that says less than that it is not below.
+                lower, least[one] = min(lower, bound - least[one] + own), math.inf
+            else:
+                found[one], least[one] = child, own
+        children = tuple(found[run] for run in runs)
+        run = GroupRun(group.first, group.last, way.prefix, children, 0.0)
+        return run, min(lower, run.energy_pj if run.energy_pj * (1 - ROUNDING) <= bound else bound)
+
+    def _inside(
+        self, group: Group, way: Way, first: int, last: int, below_pj: float
+    ) -> tuple[LayerRun | GroupRun | None, float]:
+        """Return what layers of a way cost, as one layer or as a group inside, and at least."""
+        if first == last:
+            return self._layer(group, way, first)
+        inside, room = self._child(group, way, first, last)
+        return (None, math.inf) if room < 0 else self.fused(inside, below_pj, room)
+
+    def _child(self, group: Group, way: Way, first: int, last: int) -> tuple[Group, int]:
+        """Return layers of a way as a group inside, and the words of the level that are left for it."""
+        ends = [(first, group.links[first - 1].input)] if first else []
+        ends += [(last, group.links[last].output)] if last < group.size - 1 else []
+        room = way.room - sum(way.parts[place].words(name) for place, name in ends)
+        outer = tuple((*group.around(place), (way.parts[place], way.held[place])) for place in range(first, last + 1))
+        return Group(self.chain, group.first + first, group.first + last, outer), room
+
+    def _layer(self, group: Group, way: Way, place: int) -> tuple[LayerRun | None, float]:
         """Return what one layer of a way costs, and at least: infinite where a part has no mapping.
 
         None with a finite bound: a search that stopped, or was refused, does not say whether a part has one.
         """
-        part, held = way.parts[place], way.held[place]
+        part, held, fusion = way.parts[place], way.held[place], self.fusions[group.first + place]
         on_chip = part.shared | held
+        # Tiles of what is on the chip already lie in what is taken for it.
+        capacity = way.room - way.waiting[place] + sum(map(part.words, on_chip - group.inner[place]))
+        if capacity < sum(map(part.words, on_chip)):
+            return None, math.inf
         runs, lower = [], 0.0
-        for problem, iterations, resumes in _alike(part):
-            found = self.of_part(fusion, problem, on_chip, capacity_words, resumes=resumes)
+        for problem, iterations, resumes in alike(part):
+            found = self.of_part(fusion, problem, on_chip, capacity, resumes=resumes)
             if found is None:
                 return None, math.inf
             if found.evaluation is None:
@@ -207,17 +257,18 @@ class ChainSearch:
             lower += iterations * (min(found.lower_bound, found.evaluation.energy_pj) - spared)
             words = iterations * _outer_words(found, on_chip)
             runs.append(PartRun(problem, iterations, resumes, found, energy, words))
-        held_pj, words = 0.0, 0
-        for space in (space for space in part.whole.data_spaces if space.name in held):
-            for times, moved in part.visits(space):
-                held_pj += times * (fusion.written_pj(moved) if space.read_write else fusion.read_in_pj(moved))
-                words += times * moved
-            if space.read_write:
-                back, moved = part.periods(space) - part.fresh, part.words(space.name)
-                held_pj += back * fusion.read_in_pj(moved)
-                words += back * moved
-        layer = LayerRun("", tuple(sorted(held)), way.held_words[place], tuple(runs), held_pj, words)
-        return layer, lower + held_pj
+        keeping = [*group.around(place), (part, held)]
+        moves = [held_moves(fusion, *one) for one in keeping]
+        layer = LayerRun(
+            self.chain.names[group.first + place],
+            tuple(sorted(held)),
+            sum(sum(map(one.words, names)) for one, names in keeping),
+            tuple(runs),
+            sum(pj for pj, _ in moves),
+            sum(moved for _, moved in moves),
+            tuple(tuple(sorted(names)) for _, names in keeping[:-1]),
+        )
+        return layer, lower + layer.held_pj
 
     def of_part(
         self, fusion: Fusion, problem: Problem, whole: frozenset[str], capacity_words: int, *, resumes: bool
@@ -260,15 +311,6 @@ class ChainSearch:
 
     def _late(self) -> bool:
         return self._left() == 0.0 or (self.watch is not None and bool(self.watch.asked()))
-
-
-def _alike(part: Part) -> Iterator[tuple[Problem, int, bool]]:
-    """Yield what iterations of a layer compute, how many compute that alike, and whether they resume partial sums."""
-    for problem, iterations, fresh in part.runs:
-        if fresh:
-            yield problem, fresh, False
-        if iterations > fresh:
-            yield problem, iterations - fresh, True
 
 
 def _excludes(found: SearchResult, *, resumes: bool) -> bool:

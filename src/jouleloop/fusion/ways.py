@@ -1,19 +1,29 @@
 """Ways to run a group: a prefix and what each layer holds; and what no mappings of the parts of a way are below."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from jouleloop.engines.protocol import Target
 from jouleloop.fusion.chain import Chain
 from jouleloop.fusion.hardware import Fusion
-from jouleloop.fusion.plan import Group, Loop, Part
+from jouleloop.fusion.plan import Group, Loop, Outer, Part
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
 #: Sums of doubles may differ in their last bits by the order of their terms.
 ROUNDING = 1e-12
-#: What a layer may hold, how many words that is, and what the layer takes at least then [pJ].
-Holding = tuple[frozenset[str], int, float]
+
+
+class Holding(NamedTuple):
+    """What a layer may hold, how many words that is, and what the layer takes at least then [pJ]."""
+
+    names: frozenset[str]
+    words: int
+    least_pj: float
+    """Whatever groups lie inside, where some may."""
+    flat_pj: float
+    """Where none do."""
 
 
 @dataclass(frozen=True)
@@ -28,16 +38,29 @@ class Way:
     bounds_pj: tuple[float, ...]
     tight: bool
     """Whether the bounds know what parts take on the chip for which that of the layer does not hold."""
+    room: int
+    """Words of the level that nothing holds."""
+    floors_pj: tuple[float, ...]
+    """By layer, what it takes at least whatever groups lie inside; empty where none may."""
 
     @property
     def bound_pj(self) -> float:
         """Energy of the group at least."""
-        return sum(self.bounds_pj)
+        return sum(self.floors_pj or self.bounds_pj)
 
-    @property
-    def held_words(self) -> list[int]:
-        """By layer, the words that it holds."""
-        return [sum(map(part.words, held)) for part, held in zip(self.parts, self.held, strict=True)]
+
+def held_moves(fusion: Fusion, part: Part, held: frozenset[str]) -> tuple[float, int]:
+    """Return the energy [pJ], and words at the outermost level, of moving what a part holds in and out."""
+    total, words = 0.0, 0
+    for space in (space for space in part.whole.data_spaces if space.name in held):
+        for times, moved in part.visits(space):
+            total += times * (fusion.written_pj(moved) if space.read_write else fusion.read_in_pj(moved))
+            words += times * moved
+        if space.read_write:
+            back, moved = part.periods(space) - part.fresh, part.words(space.name)
+            total += back * fusion.read_in_pj(moved)
+            words += back * moved
+    return total, words
 
 
 @dataclass
@@ -55,30 +78,44 @@ class Bounds:
     search: Callable[[Problem, Target], SearchResult]
     _inside: dict[Problem, float] = field(default_factory=dict)
 
-    def options(self, part: Part, able: frozenset[str], place: int) -> list[Holding]:
+    def options(self, part: Part, able: frozenset[str], place: int, outer: Outer, *, nests: bool) -> list[Holding]:
         """Return what a layer may hold, how many words that is, and what the layer takes at least then."""
-        inside = self._inside_parts(part, place)
-        return [
-            (names, sum(map(part.words, names)), inside + self._outside(part, names, place))
-            for names in part.holdable(able)
-        ]
+        inside, around = self._inside_parts(part, place), sum(held_moves(self.fusions[place], *one)[0] for one in outer)
+        found = []
+        for names in part.holdable(able):
+            outside = around + self._outside(part, names, place)
+            flat = inside + outside
+            found.append(
+                Holding(
+                    names,
+                    sum(map(part.words, names)),
+                    self._operations(part, place) + outside if nests else flat,
+                    flat,
+                )
+            )
+        return found
 
     def as_layer(self, part: Part, place: int) -> bool:
         """Return whether the bound of the layer holds: parts are equal, and constraints mean the same for them."""
-        fusion = self.fusions[place]
-        return part.regular and (fusion.depends_on_sizes() or not fusion.ignores(part.whole, part.problem))
+        fusion, whole = self.fusions[place], self.chain.problems[place]
+        return part.regular and (fusion.depends_on_sizes() or not fusion.ignores(whole, part.problem))
+
+    def _operations(self, part: Part, place: int) -> float:
+        compute_pj = self.fusions[place].target.costs.compute_pj
+        return sum(times * compute_pj * problem.macs for problem, times, _ in part.runs)
 
     def _inside_parts(self, part: Part, place: int) -> float:
         """Return what a layer takes inside the outermost level at least, without searches of its parts."""
         fusion = self.fusions[place]
-        operations = sum(times * fusion.target.costs.compute_pj * problem.macs for problem, times, _ in part.runs)
+        operations = self._operations(part, place)
         if not self.as_layer(part, place):
             return operations
-        total = self.inside_pj(place)
+        repeated = part.iterations // part.fresh
+        total = repeated * self.inside_pj(place, part.problem)
         for space in part.whole.data_spaces:
             if space.name in part.shared and not space.read_write:
                 filled = sum(times * problem.tensor_words(space) for problem, times, _ in part.runs)
-                total -= fusion.filled_pj(filled)
+                total -= repeated * fusion.filled_pj(filled // repeated)
         return max(operations, total)
 
     def _inside_each(self, part: Part, held: frozenset[str], place: int) -> float:
@@ -114,13 +151,16 @@ class Bounds:
             layer = group.first + place
             if not self.as_layer(part, layer):
                 least = self._inside_each(part, held, layer) + self._outside(part, held, layer)
+                least += sum(held_moves(self.fusions[layer], *one)[0] for one in group.around(place))
                 bounds[place] = max(bounds[place], least)
         return replace(way, bounds_pj=tuple(bounds), tight=True)
 
-    def inside_pj(self, place: int) -> float:
-        """Energy [pJ] of a whole layer at least where the outermost level costs nothing."""
-        problem, fusion = self.chain.problems[place], self.fusions[place]
-        return 0.0 if fusion.depends_on_sizes() else self._least_inside(problem, fusion)
+    def inside_pj(self, place: int, part: Problem) -> float:
+        """Energy [pJ] of a whole layer at least where the outermost level costs nothing, and sums are as in a part."""
+        whole, fusion = self.chain.problems[place], self.fusions[place]
+        output = next(space for space in whole.data_spaces if space.read_write)
+        sizes = [size if d in output.dimensions else part.bound[d] for d, size in whole.bound.items()]
+        return 0.0 if fusion.depends_on_sizes() else self._least_inside(replace(whole, bounds=tuple(sizes)), fusion)
 
     def _least_inside(self, problem: Problem, fusion: Fusion) -> float:
         if problem not in self._inside:
@@ -134,8 +174,27 @@ def choices(options: list[list[Holding]], room: int, below_pj: float) -> Iterato
         if below_pj > 0.0:
             yield ()
         return
-    ahead = sum(min(bound for *_, bound in later) for later in options[1:])
+    ahead = sum(min(one.least_pj for one in later) for later in options[1:])
     for option in options[0]:
-        if option[1] <= room and (option[2] + ahead) * (1 - ROUNDING) < below_pj:
-            for others in choices(options[1:], room - option[1], below_pj - option[2] * (1 - ROUNDING)):
+        if option.words <= room and (option.least_pj + ahead) * (1 - ROUNDING) < below_pj:
+            for others in choices(options[1:], room - option.words, below_pj - option.least_pj * (1 - ROUNDING)):
                 yield (option, *others)
+
+
+def least_list(least: Mapping[tuple[int, int], float], count: int) -> tuple[float, list[tuple[int, int]]]:
+    """Return the least sum over lists of runs that cover so many layers, and that list: of ties, the shortest runs."""
+    best: list[tuple[float, list[tuple[int, int]]]] = [(0.0, [])]
+    for end in range(count):
+        lists = [(best[start][0] + least[start, end], start) for start in range(end + 1) if (start, end) in least]
+        value, start = min(lists, key=lambda one: (one[0], -one[1]))
+        best.append((value, [*best[start][1], (start, end)]))
+    return best[-1]
+
+
+def alike(part: Part) -> Iterator[tuple[Problem, int, bool]]:
+    """Yield what iterations of a layer compute, how many compute that alike, and whether they resume partial sums."""
+    for problem, iterations, fresh in part.runs:
+        if fresh:
+            yield problem, fresh, False
+        if iterations > fresh:
+            yield problem, iterations - fresh, True

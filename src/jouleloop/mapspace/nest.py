@@ -44,7 +44,7 @@ def mapping_found(
     space: MapSpace,
     dims: np.typing.NDArray[np.int64],
     counts: np.typing.NDArray[np.int64],
-    loops: np.typing.NDArray[np.int64],
+    loops: np.typing.NDArray[np.void],
     keep: np.typing.NDArray[np.bool_],
 ) -> Mapping:
     """Return the mapping of a search's arrays.
@@ -56,12 +56,12 @@ def mapping_found(
     counts
         Shape (levels, 2): how many temporal and how many spatial loops there are.
     loops
-        Shape (levels, 2, loops, 3): dimension (of ``dims``), bound and axis.
+        Shape (levels, 2, loops), records of dimension (of ``dims``), bound and axis.
     keep
         Shape (levels, data spaces).
     """
     listed = [
-        [[(dims[d], *rest) for d, *rest in level[kind, : count[kind]]] for kind in (_TIMES, _PLACES)]
+        [[(dims[d], *rest) for d, *rest in level[kind, : count[kind]].tolist()] for kind in (_TIMES, _PLACES)]
         for level, count in zip(loops, counts, strict=True)
     ]
     temporal = [[(d, bound) for d, bound, _ in times] for times, _ in listed]

@@ -19,12 +19,16 @@ from jouleloop.errors import Fault, InputError, unknown
 from jouleloop.mapping.reuse import Reuse
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint, SpaceName
 from jouleloop.mapspace.maximize import resolve_sizes
-from jouleloop.workload.problem import IntArray, Problem
+from jouleloop.workload.problem import Problem
 
 #: Marks a factor that the search may choose.
 FREE = 0
 #: Most choices of what is kept where that are listed one by one.
 MOST_LISTED = 4096
+
+
+#: What a slot says of one dimension, as the fields of `FactorSlot`.
+SLOT = np.dtype([("fixed", np.int64), ("most", np.int64), ("least", np.int64), ("rank", np.int64)])
 
 
 @dataclass(frozen=True)
@@ -375,9 +379,10 @@ def _columns(options: tuple[tuple[bool, ...], ...]) -> tuple[tuple[bool, ...], .
     return tuple(choice for choice in itertools.product(*options) if any(choice))
 
 
-def slot_array(slots: tuple[FactorSlot, ...], dims: int) -> IntArray:
-    """Return fixed factors, smallest and largest factors and ranks of slots, shape (levels, dimensions, 4)."""
-    array = np.empty((len(slots), dims, 4), np.int64)
+def slot_array(slots: tuple[FactorSlot, ...], dims: int) -> np.typing.NDArray[np.void]:
+    """Return what slots say of every dimension, of `SLOT`, shape (levels, dimensions)."""
+    array = np.empty((len(slots), dims), SLOT)
     for level, slot in enumerate(slots):
-        array[level] = np.array([slot.fixed, slot.most, slot.least, slot.rank]).T
+        for name in SLOT.names or ():
+            array[name][level] = getattr(slot, name)
     return array

@@ -53,57 +53,78 @@ ACCESS = np.dtype(
     ],
     align=True,
 )
-#: Places of a level's specification: energy per vector read, fill and update [pJ], words per vector, number of
-#: clusters, read, write and shared bandwidth [words/cycle] and capacity [words], infinite where unlimited, words that a
-#: mapping has to fill at least, the physical fan-out below along X and Y, whether the level adds up what it receives,
-#: leakage of an instance in a cycle [pJ], cycles that the networks below add, the least that a word counts in
-#: bandwidths, and those two networks: `WAY` numbers each. Where tables charge networks, what they charge follows, see
-#: `jouleloop.model.network`; last, where words do not count alike in bandwidths, how each data space's do.
-(
-    READ_PJ,
-    WRITE_PJ,
-    UPDATE_PJ,
-    BLOCK_WORDS,
-    CLUSTERS,
-    READ_BANDWIDTH,
-    WRITE_BANDWIDTH,
-    SHARED_BANDWIDTH,
-    CAPACITY,
-    MIN_WORDS,
-    FANOUT_X,
-    FANOUT_Y,
-    REDUCES,
-    LEAK_PJ,
-    LATENCY_CYCLES,
-    LEAST_SCALE,
-    NETWORK,
-) = range(17)
-#: Places of a network: what it is, and the energy [pJ] of a word's hop, router and entry, and of an addition. The first
-#: carries words in, and back where the second carries none.
-KIND, HOP_PJ, ROUTER_PJ, INGRESS_PJ, ADDER_PJ, WAY = range(6)
-WAYS, SPEC = 2, NETWORK + 2 * WAY
 #: What a network is: none that takes energy, a mesh that brings words back, one that does not, a tree that adds words
 #: up on their way back, or one that a table charges.
 NO_ENERGY, MESH_BACK, MESH_IN, TREE_BACK, CHARGED = range(5)
-#: Places of `LayerArrays.reuse`, see `jouleloop.mapping.reuse.Reuse`; `RESTING` says that steps without a
-#: move leave the last move alone, `LATER` that loops that end early run as on the main branch, `SPREADING` that
-#: instances send words to each other's inner nodes.
-(
-    NO_TEMPORAL_REUSE,
-    NO_MULTICAST,
-    NO_LINK_TRANSFER,
-    RMW_FIRST_UPDATE,
-    NO_COALESCE,
-    RESTING,
-    LATER,
-    SPREADING,
-    REUSE,
-) = range(9)
-#: Kinds of loops of a level, and places of a loop: dimension, bound, mesh axis.
+#: Networks below a level: the first carries words in, and back where the second carries none.
+WAYS = 2
+#: One of them.
+NETWORK = np.dtype(
+    [
+        ("kind", np.int64),
+        # Energy [pJ] of a word's hop, router and entry, and of an addition.
+        ("hop_pj", np.float64),
+        ("router_pj", np.float64),
+        ("ingress_pj", np.float64),
+        ("adder_pj", np.float64),
+    ],
+    align=True,
+)
+#: A row of the table that charges a network: the energy [pJ] of a transfer to so many instances. 0 stands for any
+#: number, what is below 0 for none.
+TRANSFER = np.dtype([("multicast", np.float64), ("energy_pj", np.float64)], align=True)
+#: A level of the hardware.
+LEVEL = np.dtype(
+    [
+        # Energy of a vector read, filled and updated [pJ], and the words of a vector.
+        ("read_pj", np.float64),
+        ("write_pj", np.float64),
+        ("update_pj", np.float64),
+        ("block_words", np.int64),
+        # Instances that are read apart.
+        ("clusters", np.int64),
+        # Bandwidths, of reads and writes apart and together, and the capacity: infinite where unlimited.
+        ("read_words_per_cycle", np.float64),
+        ("written_words_per_cycle", np.float64),
+        ("shared_words_per_cycle", np.float64),
+        ("capacity_words", np.float64),
+        # What a mapping has to fill.
+        ("least_words", np.float64),
+        # The physical fan-out below.
+        ("fanout_x", np.int64),
+        ("fanout_y", np.int64),
+        # Whether the level adds up what it receives.
+        ("reduces", np.bool_),
+        # Leakage of an instance in a cycle [pJ], and cycles that the networks below add.
+        ("leak_pj", np.float64),
+        ("latency_cycles", np.int64),
+        # The least that a word counts in bandwidths.
+        ("least_scale", np.float64),
+    ],
+    align=True,
+)
+#: What a level does not reuse of a data space.
+REUSE = np.dtype(
+    [
+        # As the fields of `jouleloop.mapping.reuse.Reuse`.
+        ("no_temporal_reuse", np.bool_),
+        ("no_multicast", np.bool_),
+        ("no_link_transfer", np.bool_),
+        ("rmw_first_update", np.bool_),
+        ("no_coalesce", np.bool_),
+        # Steps without a move leave the last move alone.
+        ("resting", np.bool_),
+        # Loops that end early run as on the main branch.
+        ("averaging", np.bool_),
+        # Instances send words to each other's inner nodes.
+        ("spreading", np.bool_),
+    ],
+    align=True,
+)
+#: Kinds of loops of a level.
 TEMPORAL, SPATIAL = 0, 1
-DIM, BOUND, AXIS = range(3)
-#: Place of a loop around a boundary beside its dimension and bound: index step of one iteration.
-STEP = 2
+#: A loop of a level: its dimension, its bound and the mesh axis that it runs along, X (0) or Y (1).
+LOOP = np.dtype([("dim", np.int64), ("bound", np.int64), ("axis", np.int64)])
 #: A level's result.
 STATUS = np.dtype(
     [
@@ -136,13 +157,27 @@ FLOW = np.dtype(
 class LayerArrays(NamedTuple):
     """A problem: projection (data spaces, ranks, dimensions), what is written, loop bounds, and what is not reused.
 
-    ``reuse`` has the shape (levels, data spaces, REUSE).
+    ``reuse`` is of `REUSE`, shape (levels, data spaces).
     """
 
     coef: Ints
     read_write: Bools
     bounds: Ints
-    reuse: Bools
+    reuse: Records
+
+
+@record
+class HardwareArrays(NamedTuple):
+    """The levels of an architecture with their energies, see `jouleloop.model.encode.encode_hardware`."""
+
+    levels: Records
+    """Of `LEVEL`."""
+    networks: Records
+    """Of `NETWORK`, shape (levels, `WAYS`)."""
+    transfers: Records
+    """Of `TRANSFER`: what tables charge, shape (levels, `WAYS`, data spaces, rows)."""
+    scale: Floats
+    """How much a word of each data space counts in bandwidths, shape (levels, data spaces)."""
 
 
 @record
@@ -150,8 +185,7 @@ class Encoded(NamedTuple):
     """A layer, the hardware, its energies and the rules of counting, see `jouleloop.model.encode.encode`."""
 
     layer: LayerArrays
-    spec: Floats
-    """By level, shape (levels, `SPEC` and more)."""
+    hardware: HardwareArrays
     compute_pj: float
     """Energy of one operation."""
     elided: bool
@@ -164,8 +198,8 @@ class NestArrays(NamedTuple):
 
     counts: Ints
     """Number of temporal and spatial loops, shape (levels, 2)."""
-    loops: Ints
-    """Dimension, bound and mesh axis, outermost first, shape (levels, 2, MAX_LOOPS, 3)."""
+    loops: Records
+    """Of `LOOP`, outermost first, shape (levels, 2, MAX_LOOPS)."""
     keep: Bools
     """What is stored where, shape (levels, data spaces)."""
 

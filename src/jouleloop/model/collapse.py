@@ -10,7 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import NO_COALESCE, RMW_FIRST_UPDATE, SPREADING, Bools, Floats, Ints, Record, WorkArrays
+from jouleloop.model.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    Record,
+    Records,
+    WorkArrays,
+)
 
 
 @njit
@@ -34,7 +41,7 @@ class _Rows(NamedTuple):
 
 
 @njit(apart=True)
-def collapse(read_write: Bools, reuse: Bools, keep: Bools, first_fills_elided: bool, work: WorkArrays) -> bool:
+def collapse(read_write: Bools, reuse: Records, keep: Bools, first_fills_elided: bool, work: WorkArrays) -> bool:
     """Write the accesses of every kept level and data space, per instance; zero for bypassed levels.
 
     Returns whether the counts make sense: where outputs overlap, the rules can ask less of a level than its partition,
@@ -45,7 +52,7 @@ def collapse(read_write: Bools, reuse: Bools, keep: Bools, first_fills_elided: b
     read_write
         By data space.
     reuse
-        What each level does not reuse, shape (levels, data spaces, REUSE).
+        What each level does not reuse, of `REUSE`, shape (levels, data spaces).
     keep
         Shape (levels, data spaces): what is stored where.
     first_fills_elided
@@ -63,7 +70,7 @@ def collapse(read_write: Bools, reuse: Bools, keep: Bools, first_fills_elided: b
         _fill_rows(v, work, rows)
         spreads = False
         for level in range(levels):
-            spreads = spreads or reuse[level, v, SPREADING]
+            spreads = spreads or reuse[level, v].spreading
         if spreads:
             sound = _spread(v, reuse, work, rows) and sound
         _mask(v, keep, reuse, work, rows)
@@ -109,13 +116,13 @@ def _fill_rows(v: int, work: WorkArrays, rows: _Rows) -> None:
 
 
 @njit
-def _cut(v: int, keep: Bools, reuse: Bools, work: WorkArrays, rows: _Rows) -> int:
+def _cut(v: int, keep: Bools, reuse: Records, work: WorkArrays, rows: _Rows) -> int:
     """Cut off the levels outside the outermost kept one, which carry nothing, and write what peers exchange.
 
     Returns the outermost kept level. If words pass through it, it carries nothing either.
     """
     outermost: int = rows.held.shape[0] - 1
-    while outermost >= 0 and (not keep[outermost, v] or reuse[outermost, v, NO_COALESCE]):
+    while outermost >= 0 and (not keep[outermost, v] or reuse[outermost, v].no_coalesce):
         work.access[outermost, v].groups = 0
         work.flow[outermost, v].links = 0.0
         rows.held[outermost] = False
@@ -129,7 +136,7 @@ def _cut(v: int, keep: Bools, reuse: Bools, work: WorkArrays, rows: _Rows) -> in
 
 
 @njit
-def _count_outputs(access: Record, reuse: Bools, rows: _Rows, level: int, rounded: bool, elided: bool) -> bool:
+def _count_outputs(access: Record, reuse: Record, rows: _Rows, level: int, rounded: bool, elided: bool) -> bool:
     """Write the accesses of outputs at one level; return whether they make sense.
 
     ``rounded``: fills are rounded and not cut; ``elided``: the first fill is left out.
@@ -139,9 +146,9 @@ def _count_outputs(access: Record, reuse: Bools, rows: _Rows, level: int, rounde
     sound = asked >= partition
     access.partition = partition
     access.updates = int(_round(rows.content[level]))
-    if reuse[RMW_FIRST_UPDATE] or reuse[NO_COALESCE]:
+    if reuse.rmw_first_update or reuse.no_coalesce:
         access.reads = int(_round(asked))
-        access.fills = int(_round(asked if reuse[NO_COALESCE] else filled))
+        access.fills = int(_round(asked if reuse.no_coalesce else filled))
     else:
         access.reads = int(_round(asked - partition))
         access.fills = int(_round(filled - partition if elided else filled)) if rounded else int(filled)
@@ -151,7 +158,7 @@ def _count_outputs(access: Record, reuse: Bools, rows: _Rows, level: int, rounde
 
 
 @njit
-def _spread(v: int, reuse: Bools, work: WorkArrays, rows: _Rows) -> bool:
+def _spread(v: int, reuse: Records, work: WorkArrays, rows: _Rows) -> bool:
     """Let the instances of a level share what all of them would hold, and send it on through the network outside.
 
     It does so for the innermost level that may, below a multicast, alone. Each instance is then sent a part, and the
@@ -159,7 +166,7 @@ def _spread(v: int, reuse: Bools, work: WorkArrays, rows: _Rows) -> bool:
     all the same. Returns whether transfers are of one kind on both networks: where not, Timeloop ends.
     """
     for level in range(reuse.shape[0] - 1):
-        if not reuse[level, v, SPREADING]:
+        if not reuse[level, v].spreading:
             continue
         here = _only_group(work, level, v)
         outside = _only_group(work, level + 1, v)
@@ -198,7 +205,7 @@ def _only_group(work: WorkArrays, level: int, v: int) -> int:
 
 
 @njit
-def _mask(v: int, keep: Bools, reuse: Bools, work: WorkArrays, rows: _Rows) -> None:
+def _mask(v: int, keep: Bools, reuse: Records, work: WorkArrays, rows: _Rows) -> None:
     """Take bypassed levels out: the next outer level is accessed as often as the bypassed one was (``MaskTiles``).
 
     So it is outside a level that words pass through, which keeps its own accesses.
@@ -207,7 +214,7 @@ def _mask(v: int, keep: Bools, reuse: Bools, work: WorkArrays, rows: _Rows) -> N
     groups = work.groups
     access = work.access
     for level in range(levels):
-        passing = keep[level, v] and reuse[level, v, NO_COALESCE]
+        passing = keep[level, v] and reuse[level, v].no_coalesce
         if keep[level, v] and not passing:
             continue
         rows.held[level] = passing

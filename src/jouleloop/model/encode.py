@@ -1,7 +1,7 @@
 """Problem, hardware and mapping as the arrays that the kernels read; levels from the innermost outward."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import lru_cache
 
@@ -14,25 +14,25 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.reuse import ALL_REUSE, Reuse
 from jouleloop.model.arrays import (
     CHARGED,
-    LATER,
+    LEVEL,
+    LOOP,
     MAX_LOOPS,
     MESH_BACK,
     MESH_IN,
-    NO_ENERGY,
-    RESTING,
+    NETWORK,
     REUSE,
     SPATIAL,
-    SPEC,
-    SPREADING,
     TEMPORAL,
+    TRANSFER,
     TREE_BACK,
     WAYS,
     Bools,
     Encoded,
-    Floats,
+    HardwareArrays,
     Ints,
     LayerArrays,
     NestArrays,
+    Records,
 )
 from jouleloop.model.network import takes_energy
 from jouleloop.model.semantics import RULES, Rules
@@ -40,12 +40,12 @@ from jouleloop.model.support import AskedFeature, Use, check_supported
 from jouleloop.workload.problem import Problem
 
 
-def encode_reuse(problem: Problem, reuse: Sequence[Reuse]) -> Bools:
-    """Return which data spaces each level does not reuse, shape (levels, data spaces, REUSE), levels as given."""
-    found = np.zeros((len(reuse), len(problem.data_spaces), REUSE), np.bool_)
+def encode_reuse(problem: Problem, reuse: Sequence[Reuse]) -> Records:
+    """Return which data spaces each level does not reuse, of `REUSE`, shape (levels, data spaces), levels as given."""
+    found = np.zeros((len(reuse), len(problem.data_spaces)), REUSE)
     for level, rules in enumerate(reuse):
-        for place, rule in enumerate(fields(rules) if rules else ()):
-            found[level, :, place] = [space.name in getattr(rules, rule.name) for space in problem.data_spaces]
+        for rule in fields(rules) if rules else ():
+            found[rule.name][level] = [space.name in getattr(rules, rule.name) for space in problem.data_spaces]
     return found
 
 
@@ -65,10 +65,10 @@ def encode_layer(
     ]
     check_supported(Use.EVALUATION, found, InputError)
     reused = encode_reuse(problem, reuse)
-    reused[..., RESTING] = rules.zero_shift_keeps_last
-    reused[..., LATER] = rules.averages_remainders
+    reused["resting"] = rules.zero_shift_keeps_last
+    reused["averaging"] = rules.averages_remainders
     for level, place in enumerate(reversed(arch.levels if arch else ())):
-        reused[level, :, SPREADING] = place.network.spreads
+        reused["spreading"][level] = place.network.spreads
     return LayerArrays(
         problem.projection_array,
         np.array([space.read_write for space in problem.data_spaces], np.bool_),
@@ -85,8 +85,8 @@ def encode(
     ``reuse`` says what each level does not reuse, innermost level first; none: every level reuses all.
     """
     layer = encode_layer(problem, [ALL_REUSE] * len(arch.levels) if reuse is None else reuse, rules, arch)
-    spec = encode_hardware(arch, costs, rules, [space.name for space in problem.data_spaces])
-    return Encoded(layer, spec, float(costs.compute_pj), rules.first_fills_elided)
+    hardware = encode_hardware(arch, costs, rules, [space.name for space in problem.data_spaces])
+    return Encoded(layer, hardware, float(costs.compute_pj), rules.first_fills_elided)
 
 
 def narrowed(target: Encoded, dims: Ints) -> Encoded:
@@ -98,21 +98,21 @@ def narrowed(target: Encoded, dims: Ints) -> Encoded:
 
 def encode_hardware(
     arch: Architecture, costs: EnergyCosts, rules: Rules = RULES["timeloop-3.0.3"], spaces: Sequence[str] = ()
-) -> Floats:
-    """Return the specification of every level, shape (levels, SPEC); energies are matched to levels by name.
+) -> HardwareArrays:
+    """Return the levels and networks of an architecture; energies are matched to levels by name.
 
-    ``spaces`` names the data spaces; where a table charges networks, what each pays follows in every row, and last,
-    where their words do not count alike in bandwidths, how they do. Layers of a sweep share the array: it is only read.
+    ``spaces`` names the data spaces. Layers of a sweep share the arrays: they are only read.
     """
     return _hardware(arch, costs, rules, tuple(spaces))
 
 
 @lru_cache(maxsize=16)
-def _hardware(arch: Architecture, costs: EnergyCosts, rules: Rules, spaces: tuple[str, ...]) -> Floats:
-    spec = np.zeros((len(arch.levels), SPEC))
+def _hardware(arch: Architecture, costs: EnergyCosts, rules: Rules, spaces: tuple[str, ...]) -> HardwareArrays:
+    levels = np.zeros(len(arch.levels), LEVEL)
+    networks = np.zeros((len(arch.levels), WAYS), NETWORK)
     by_name = {entry.level: entry for entry in costs.levels}
     charged = [table.name for table in costs.networks]
-    scaled: list[list[float]] = []
+    scale = np.ones((len(arch.levels), len(spaces)))
     for index, (level, fanout) in enumerate(zip(reversed(arch.levels), reversed(arch.fanout), strict=True)):
         entry = by_name[level.name]
         limits = (
@@ -121,9 +121,8 @@ def _hardware(arch: Architecture, costs: EnergyCosts, rules: Rules, spaces: tupl
             level.shared_bandwidth_words,
             level.effective_words,
         )
-        both = level.back is None
-        networks = [_network(one, both or one is level.back, charged) for one in level.networks]
-        spec[index] = (
+        scale[index] = _scales(level, rules, spaces)
+        levels[index] = (
             *entry.charged_pj(later=rules.charges_updates),
             level.block_words,
             max(1, level.instances // level.cluster_size),
@@ -133,17 +132,17 @@ def _hardware(arch: Architecture, costs: EnergyCosts, rules: Rules, spaces: tupl
             level.reduces,
             entry.leak_pj * rules.counts_leakage,
             level.latency_cycles,
-            min([1.0, *(scales := _scales(level, rules, spaces))]),
-            *networks[0],
-            *(networks[-1] if level.back else _NO_NETWORK),
+            scale[index].min(initial=1.0),
         )
-        scaled.append(scales)
-    if not rules.charges_networks and takes_energy(spec):
+        both = level.back is None
+        for way, network in enumerate(level.networks):
+            if network.takes or network.name in charged:
+                networks[index, way] = _network(network, back=both or network is level.back)
+    if not rules.charges_networks and takes_energy(networks):
         check_supported(
             Use.EVALUATION, [AskedFeature("older_network_energy", "semantics", "timeloop-2023-04")], InputError
         )
-    spec = _with_charges(spec, arch, costs, spaces) if costs.networks else spec
-    return np.hstack([spec, np.array(scaled)]) if any(scale != 1.0 for scales in scaled for scale in scales) else spec
+    return HardwareArrays(levels, networks, _transfers(arch, costs, spaces), scale)
 
 
 def _scales(level: StorageLevel, rules: Rules, spaces: Sequence[str]) -> list[float]:
@@ -160,36 +159,28 @@ def _scales(level: StorageLevel, rules: Rules, spaces: Sequence[str]) -> list[fl
     return [stated.get(space, 1.0) for space in spaces]
 
 
-_NO_NETWORK = (NO_ENERGY, 0.0, 0.0, 0.0, 0.0)
-
-
-def _network(network: Network, back: bool, charged: Collection[str]) -> tuple[float, ...]:
-    """Return the `WAY` numbers of a network; ``back``: it brings words back; ``charged`` are networks with a table."""
-    if not network.takes and network.name not in charged:
-        return _NO_NETWORK
+def _network(network: Network, *, back: bool) -> tuple[float, ...]:
+    """Return the fields of a network that takes energy; ``back``: it brings words back."""
     kind = {MESH: MESH_BACK if back else MESH_IN, TREE: TREE_BACK, MULTICAST: CHARGED}[network.kind]
     return kind, network.hop_pj, network.router_pj, network.ingress_pj, network.adder_pj
 
 
-def _with_charges(spec: Floats, arch: Architecture, costs: EnergyCosts, spaces: Sequence[str]) -> Floats:
-    """Return the specification with what tables charge: by network and data space a number of pairs, and these.
-
-    A pair is a multicast factor, 0 for any, and the energy [pJ] of a transfer.
-    """
+def _transfers(arch: Architecture, costs: EnergyCosts, spaces: Sequence[str]) -> Records:
+    """Return `HardwareArrays.transfers`."""
     tables = {table.name: table for table in costs.networks}
-    rows = [
-        [
-            [0.0]
-            if way >= len(level.networks) or level.networks[way].name not in tables
-            else tables[level.networks[way].name].encoded(level.networks[way], space)
-            for way in range(WAYS)
-            for space in spaces
-        ]
-        for level in reversed(arch.levels)
-    ]
-    width = max(len(entry) for row in rows for entry in row)
-    padded = [[number for entry in row for number in (*entry, *[0.0] * (width - len(entry)))] for row in rows]
-    return np.hstack([spec, np.array(padded)])
+    rows = {
+        (index, way, v): tables[network.name].rows(network, space)
+        for index, level in enumerate(reversed(arch.levels))
+        for way, network in enumerate(level.networks)
+        if network.name in tables
+        for v, space in enumerate(spaces)
+    }
+    most = max(map(len, rows.values()), default=0)
+    found = np.zeros((len(arch.levels), WAYS, len(spaces), most), TRANSFER)
+    found["multicast"] = -1.0
+    for place, pairs in rows.items():
+        found[place][: len(pairs)] = pairs
+    return found
 
 
 def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> NestArrays:
@@ -246,7 +237,7 @@ def nest_arrays(
 ) -> NestArrays:
     """Return the arrays of a nest whose levels stand innermost first, the loops of a level outermost first."""
     levels = len(temporal)
-    counts, loops = np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64)
+    counts, loops = np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS), LOOP)
     for level in range(levels):
         counts[level] = len(temporal[level]), len(spatial[level])
         for i, (d, end) in enumerate(temporal[level]):

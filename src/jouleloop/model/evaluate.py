@@ -12,16 +12,11 @@ from jouleloop.errors import Fault, MappingError, raise_all
 from jouleloop.jit import njit
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.arrays import (
-    BOUND,
-    CAPACITY,
-    DIM,
-    LATER,
-    MIN_WORDS,
     SPATIAL,
     TEMPORAL,
     Encoded,
-    Floats,
     NestArrays,
+    Records,
     WorkArrays,
     new_work,
 )
@@ -45,12 +40,12 @@ def count_nest(target: Encoded, nest: NestArrays, work: WorkArrays) -> tuple[flo
 
     The energy is infinite where the counts of an overlapping output make no sense, see `collapse`.
     """
-    layer, spec, compute_pj, elided = target.layer, target.spec, target.compute_pj, target.elided
-    units, steps = utilize(spec, nest, work)
-    count_transfers(layer, nest, work, is_wired(spec))
-    sound = collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
-    total_pj, cycles = price(spec, compute_pj, nest.keep, steps, steps * units, work)
-    total_pj += price_networks(spec, layer.read_write, work)
+    layer, hardware = target.layer, target.hardware
+    units, steps = utilize(hardware.levels, nest, work)
+    count_transfers(layer, nest, work, is_wired(hardware.networks))
+    sound = collapse(layer.read_write, layer.reuse, nest.keep, target.elided, work)
+    total_pj, cycles = price(hardware, target.compute_pj, nest.keep, steps, steps * units, work)
+    total_pj += price_networks(hardware, layer.read_write, work)
     if not sound:
         total_pj = np.inf
     return total_pj, cycles, units, steps
@@ -63,12 +58,12 @@ def evaluate_residual_nest(target: Encoded, nest: NestArrays, work: WorkArrays) 
     All units count that any step uses: what is idle in the last run is paid for (``CollectWorkingSets``); Timeloop 4
     pays for a mean. The steps are those of loops that run to their ends (``max_temporal_iterations``).
     """
-    layer, spec, compute_pj, elided = target.layer, target.spec, target.compute_pj, target.elided
-    units, steps = utilize(spec, nest, work)
-    working = share_instances(layer.bounds, nest, work) if layer.reuse[0, 0, LATER] else units
+    layer, hardware = target.layer, target.hardware
+    units, steps = utilize(hardware.levels, nest, work)
+    working = share_instances(layer.bounds, nest, work) if layer.reuse[0, 0].averaging else units
     computes = int(count_residual_transfers(layer, nest, work, False) * working)
-    sound = collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
-    total_pj, cycles = price(spec, compute_pj, nest.keep, steps, computes, work)
+    sound = collapse(layer.read_write, layer.reuse, nest.keep, target.elided, work)
+    total_pj, cycles = price(hardware, target.compute_pj, nest.keep, steps, computes, work)
     if not sound:
         total_pj = np.inf
     return total_pj, cycles, units, steps, computes
@@ -121,7 +116,7 @@ def evaluate_mapping(
         computes = steps * units
     _check_gaps(problem, arch, work)
     if check_capacity:
-        _check_capacity(arch, nest, target.spec, work)
+        _check_capacity(arch, nest, target.hardware.levels, work)
     if total_pj == np.inf:
         text = "outputs overlap: fewer words move than a level sees, where Timeloop stops"
         apart = "outputs overlap, or words go to different numbers of instances, which no M:N network of Timeloop takes"
@@ -194,10 +189,10 @@ def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
     )
 
 
-def _check_capacity(arch: Architecture, nest: NestArrays, spec: Floats, work: WorkArrays) -> None:
+def _check_capacity(arch: Architecture, nest: NestArrays, levels: Records, work: WorkArrays) -> None:
     faults: list[Fault] = []
     held = (work.access["tile"] * nest.keep).sum(axis=1).tolist()
-    limits = spec[:, (CAPACITY, MIN_WORDS)].tolist()
+    limits = levels[["capacity_words", "least_words"]].tolist()
     for level, needed, (limit, least) in zip(reversed(arch.levels), held, limits, strict=True):
         if needed > limit:
             faults.append(
@@ -219,15 +214,16 @@ def _bypassing(arch: Architecture, target: Encoded, nest: NestArrays, mapping: M
     that has to fit as ever.
     """
     names = set()
-    spec, boxes = target.spec, target.layer.coef
+    boxes = target.layer.coef
     extent = np.ones(len(target.layer.bounds), np.int64)
     for index, level in enumerate(reversed(arch.levels)):
         for kind in (SPATIAL, TEMPORAL):
             for loop in nest.loops[index, kind, : nest.counts[index, kind]]:
-                extent[loop[DIM]] *= loop[BOUND]
+                extent[loop["dim"]] *= loop["bound"]
         held = sum(box_words(coef, extent) for coef, kept in zip(boxes, nest.keep[index], strict=True) if kept)
         shared = level.instances if level.network.spreads else 1
-        if not spec[index, MIN_WORDS] <= held <= spec[index, CAPACITY] * shared:
+        own = target.hardware.levels[index]
+        if not own["least_words"] <= held <= own["capacity_words"] * shared:
             names.add(level.name)
     if not names:
         return mapping

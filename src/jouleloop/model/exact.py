@@ -19,18 +19,15 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.model.arrays import (
-    BOUND,
-    DIM,
     MAX_LOOPS,
     SPATIAL,
-    STEP,
     TEMPORAL,
     Ints,
     LayerArrays,
     NestArrays,
     Records,
 )
-from jouleloop.model.residual import KIND, LOOP, flatten_loops
+from jouleloop.model.residual import FLAT, flatten_loops
 
 #: Steps alike: shift of the tile; its indices before and after; which loop stepped just before inside of this one
 #: (`_NONE` if none) and how far; how many instances the words go to.
@@ -55,7 +52,7 @@ class Loops(NamedTuple):
 def flat_loops(bounds: Ints, nest: NestArrays) -> Loops:
     """Return the loops of a nest."""
     levels = nest.counts.shape[0]
-    table, start = np.empty((levels * 2 * MAX_LOOPS, LOOP), np.int64), np.empty((levels + 1, 2), np.int64)
+    table, start = np.empty(levels * 2 * MAX_LOOPS, FLAT), np.empty((levels + 1, 2), np.int64)
     total = flatten_loops(bounds, nest, table, start)
     start[levels] = total
     return Loops(table[:total], start)
@@ -149,16 +146,16 @@ def _axes(layer: LayerArrays, space: int, loops: Loops, outer: int, inner: int) 
     begin, middle = int(loops.start[inner + 1, SPATIAL]), int(loops.start[outer, TEMPORAL])
     axes = []
     for d, bound in enumerate(layer.bounds.tolist()):
-        mine = [k for k in range(total) if table[k, DIM] == d]
-        extent = math.prod(int(table[k, BOUND]) for k in mine if k < begin)
-        near = [k for k in mine if begin <= k < middle and table[k, KIND] == SPATIAL]
-        far = [k for k in mine if k >= middle and table[k, KIND] == SPATIAL]
+        mine = [k for k in range(total) if table[k]["dim"] == d]
+        extent = math.prod(int(table[k]["bound"]) for k in mine if k < begin)
+        near = [k for k in mine if begin <= k < middle and table[k]["kind"] == SPATIAL]
+        far = [k for k in mine if k >= middle and table[k]["kind"] == SPATIAL]
         moves = bool(layer.coef[space, :, d].any())
         starts = [at for at in _offsets(table, [*near, *far] if moves else far) if at < bound]
         time = tuple(
-            (k, int(table[k, BOUND]), int(table[k, STEP]))
+            (k, int(table[k]["bound"]), int(table[k]["step"]))
             for k in reversed(mine)
-            if k >= begin and table[k, KIND] == TEMPORAL
+            if k >= begin and table[k]["kind"] == TEMPORAL
         )
         sharers = np.array([0] if moves else _offsets(table, near), np.int64)
         axes.append(_Axis(bound, extent, time, tuple(starts), sharers))
@@ -167,7 +164,7 @@ def _axes(layer: LayerArrays, space: int, loops: Loops, outer: int, inner: int) 
 
 def _offsets(table: Ints, places: Sequence[int]) -> list[int]:
     """Return the first index of every instance that the loops at ``places`` unroll."""
-    reach = [range(0, int(table[k, BOUND] * table[k, STEP]), int(table[k, STEP])) for k in places]
+    reach = [range(0, int(table[k]["bound"] * table[k]["step"]), int(table[k]["step"])) for k in places]
     return [sum(choice) for choice in product(*reach)]
 
 

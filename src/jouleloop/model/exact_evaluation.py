@@ -9,22 +9,11 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError, raise_all
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.arrays import (
-    BLOCK_WORDS,
-    BOUND,
-    CAPACITY,
-    CLUSTERS,
-    DIM,
-    READ_BANDWIDTH,
-    READ_PJ,
-    SHARED_BANDWIDTH,
     SPATIAL,
-    UPDATE_PJ,
-    WRITE_BANDWIDTH,
-    WRITE_PJ,
-    Floats,
     Ints,
     LayerArrays,
     NestArrays,
+    Record,
     Records,
     new_work,
 )
@@ -32,7 +21,7 @@ from jouleloop.model.encode import encode, encode_mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats
 from jouleloop.model.exact import Loops, count_boundary, flat_loops, steps_of_all, words_ever_seen
 from jouleloop.model.price import utilize
-from jouleloop.model.residual import KIND, count_residual_transfers
+from jouleloop.model.residual import count_residual_transfers
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import AskedFeature, Use, check_supported, found_in_networks, found_in_rules
 from jouleloop.workload.problem import Problem
@@ -59,21 +48,22 @@ def evaluate_exactly(
     rules = rules_of(semantics)
     check_supported(Use.EXACT, found_in_rules(rules), MappingError)
     nest = encode_mapping(problem, arch, mapping)
-    layer, spec, _, _ = encode(problem, arch, costs, rules, [level.reuse for level in reversed(mapping.levels)])
+    target = encode(problem, arch, costs, rules, [level.reuse for level in reversed(mapping.levels)])
+    layer, levels = target.layer, target.hardware.levels
     work = new_work(*nest.keep.shape)
-    units, _ = utilize(spec, nest, work)
+    units, _ = utilize(levels, nest, work)
     count_residual_transfers(layer, nest, work, False)
     loops = flat_loops(layer.bounds, nest)
     _check(problem, [*found_in_networks(arch, costs)], mapping, layer, loops, work.flow)
     tiles = work.access["tile"] * nest.keep
     if check_capacity:
-        over = tiles.sum(axis=1) > spec[:, CAPACITY]
+        over = tiles.sum(axis=1) > levels["capacity_words"]
         names = [level for level, found in zip(reversed(arch.level_names), over, strict=True) if found]
         raise_all([Fault("tiles do not fit", field=name) for name in names], MappingError)
     instances = [math.prod(b for b in _unrolled(nest, level + 1)) for level in range(len(arch.levels))]
     counts = [_counts(layer, nest, loops, v, elided=rules.first_fills_elided) for v in range(len(problem.data_spaces))]
     counted = _Counted(problem, steps_of_all(layer, loops), instances, tiles, counts)
-    found = [_level(counted, index, name, spec[index]) for index, name in enumerate(reversed(arch.level_names))]
+    found = [_level(counted, index, name, levels[index]) for index, name in enumerate(reversed(arch.level_names))]
     steps, computes = counted.steps, math.prod(problem.bounds)
     cycles = max(level.cycles for level in found) + arch.latency_cycles
     compute_pj = computes * costs.compute_pj
@@ -104,26 +94,26 @@ class _Counted(NamedTuple):
     """By data space, see `_counts`."""
 
 
-def _level(counted: _Counted, index: int, name: str, spec: Floats) -> LevelStats:
+def _level(counted: _Counted, index: int, name: str, level: Record) -> LevelStats:
     """Return accesses, energy and cycles of a level."""
     steps, instances = counted.steps, counted.instances[index]
     read_rate, write_rate = 0.0, 0.0
-    clusters = min(float(instances), float(spec[CLUSTERS]))
+    clusters = min(instances, int(level["clusters"]))
     data = {}
     for v, space in enumerate(counted.problem.data_spaces):
         if index not in counted.counts[v]:
             continue
         all_counts = counted.counts[v][index]
         reads, updates, fills, seen = (_mean(value, instances) for value in all_counts)
-        vectors = [math.ceil(value / spec[BLOCK_WORDS]) for value in all_counts]
-        prices = spec[[READ_PJ, UPDATE_PJ, WRITE_PJ]].tolist()
+        vectors = [math.ceil(value / int(level["block_words"])) for value in all_counts]
+        prices = level["read_pj"], level["update_pj"], level["write_pj"]
         all_pj = sum(price * number for price, number in zip(prices, vectors, strict=False))
         read_rate, write_rate = read_rate + reads / steps, write_rate + (fills + updates) / steps
         data[space.name] = DataStats(
-            int(counted.tiles[index, v]), seen, instances, int(clusters), reads, updates, fills,
+            int(counted.tiles[index, v]), seen, instances, clusters, reads, updates, fills,
             reads if space.read_write else 0, all_pj * clusters / instances,
         )  # fmt: skip
-    limits = spec[[READ_BANDWIDTH, WRITE_BANDWIDTH, SHARED_BANDWIDTH]].tolist()
+    limits = level["read_words_per_cycle"], level["written_words_per_cycle"], level["shared_words_per_cycle"]
     rates = zip(limits, (read_rate, write_rate, read_rate + write_rate), strict=True)
     slowdown = min([1.0, *(most / rate for most, rate in rates if rate > 0)])
     return LevelStats(name, math.ceil(steps / slowdown), slowdown, data)
@@ -137,7 +127,7 @@ def _mean(count: int, instances: int) -> float:
 def _unrolled(nest: NestArrays, first: int) -> list[int]:
     """Return the ends of the spatial loops of levels from ``first`` outward."""
     return [
-        int(nest.loops[level, SPATIAL, s, BOUND])
+        int(nest.loops[level, SPATIAL, s]["bound"])
         for level in range(first, nest.counts.shape[0])
         for s in range(nest.counts[level, SPATIAL])
     ]
@@ -172,7 +162,7 @@ def _check(
 ) -> None:
     """Refuse what is not counted exactly; ``networks`` are those that are not followed."""
     found = [*networks, *(AskedFeature("reuse", level, reuse.as_dict()) for level, reuse in mapping.reuse.items())]
-    unrolled = {int(row[DIM]) for row in loops.table if row[KIND] == SPATIAL}
+    unrolled = {int(row["dim"]) for row in loops.table if row["kind"] == SPATIAL}
     for v, space in enumerate(problem.data_spaces):
         ranks = (layer.coef[v] != 0) & (layer.bounds > 1)
         shared = ranks[ranks.sum(axis=1) > 1]

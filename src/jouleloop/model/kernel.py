@@ -8,19 +8,13 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    BOUND,
-    DIM,
     MAX_LOOPS,
-    NO_LINK_TRANSFER,
-    NO_MULTICAST,
-    NO_TEMPORAL_REUSE,
-    RESTING,
     SPATIAL,
     TEMPORAL,
-    Bools,
     Ints,
     LayerArrays,
     NestArrays,
+    Record,
     Records,
     WorkArrays,
 )
@@ -71,7 +65,14 @@ def _count_boxes(coef: Ints, spatial: Records) -> tuple[int, int, bool]:
 
 @njit
 def _fan_out(
-    coef: Ints, spatial: Records, box: Box, steps: OuterSteps, stateless: bool, reuse: Bools, mesh: LinkMesh, sent: Sent
+    coef: Ints,
+    spatial: Records,
+    box: Box,
+    steps: OuterSteps,
+    stateless: bool,
+    reuse: Record,
+    mesh: LinkMesh,
+    sent: Sent,
 ) -> float:
     """Add the transfers through a boundary with a fan-out; return the words that peer-to-peer transfers carry.
 
@@ -79,7 +80,7 @@ def _fan_out(
     nothing: no peer then has anything new.
     """
     number, distinct, shared_rank = _count_boxes(coef, spatial)
-    multicasts = not reuse[NO_MULTICAST]
+    multicasts = not reuse.no_multicast
     offsets, codes = np.zeros((number, coef.shape[0]), np.int64), np.zeros(number, np.int64)
     reach, need = np.zeros(coef.shape[0], np.int64), np.empty(coef.shape[0], np.int64)
     find_reach(coef, spatial, reach)
@@ -99,7 +100,7 @@ def _fan_out(
         if calls == 0.0 or words == 0.0:
             continue
         handed = 0
-        linking = not reuse[NO_LINK_TRANSFER] and not steps.waits and (before or box.part_words != 0.0)
+        linking = not reuse.no_link_transfer and not steps.waits and (before or box.part_words != 0.0)
         if linking and find_shift(box, steps.move[max(kind - 1, 0)], whole, before, reach, need):
             if not ready:
                 fill_offsets(coef, spatial, reach, multicasts, offsets, codes)
@@ -111,7 +112,7 @@ def _fan_out(
             whole_calls += calls
         else:
             part_calls += calls
-    if reuse[RESTING] and not stateless and steps.loop.shape[0] > 0:  # steps of loop 0 after one that fetched nothing
+    if reuse.resting and not stateless and steps.loop.shape[0] > 0:  # steps of loop 0 after one that fetched nothing
         part_calls += (steps.loop[0].bound - 1) * (steps.times[1] - steps.whole_calls - steps.matched_calls)
     words = whole_calls * box.words + part_calls * box.part_words
     if words > 0.0:
@@ -123,14 +124,21 @@ def _fan_out(
 
 @njit
 def _boundary(
-    coef: Ints, extent: Ints, loop: Records, spatial: Records, stateless: bool, reuse: Bools, mesh: LinkMesh, sent: Sent
+    coef: Ints,
+    extent: Ints,
+    loop: Records,
+    spatial: Records,
+    stateless: bool,
+    reuse: Record,
+    mesh: LinkMesh,
+    sent: Sent,
 ) -> float:
     """Add the transfers of one data space through one boundary; return the words that peer-to-peer transfers carry.
 
     ``loop`` holds the temporal loops outside the boundary, innermost first; ``spatial`` the spatial loops at it,
     outermost first; ``reuse`` what the level outside does not reuse; ``stateless``: see `find_steps`.
     """
-    steps = find_steps(coef, loop, stateless, reuse[RESTING])
+    steps = find_steps(coef, loop, stateless, reuse.resting)
     box = find_box(coef, extent, steps, stateless)
     if spatial.shape[0] > 0:
         return _fan_out(coef, spatial, box, steps, stateless, reuse, mesh, sent)
@@ -150,8 +158,8 @@ def _place_loops(nest: NestArrays, level: int, kind: int, extent: Ints, loop: Re
     count: int = nest.counts[level, kind]
     for k in range(count):
         place = nest.loops[level, kind, count - 1 - k]
-        loop[k].dim, loop[k].bound, loop[k].step = place[DIM], place[BOUND], extent[place[DIM]]
-        extent[place[DIM]] *= place[BOUND]
+        loop[k].dim, loop[k].bound, loop[k].step = place.dim, place.bound, extent[place.dim]
+        extent[place.dim] *= place.bound
     return count
 
 
@@ -186,7 +194,7 @@ def count_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays, wire
                 inner_extent[level],
                 loop[start[level] : total],
                 spatial[level, : nest.counts[level, SPATIAL]],
-                level == 0 or layer.reuse[level - 1, v, NO_TEMPORAL_REUSE],
+                level == 0 or layer.reuse[level - 1, v].no_temporal_reuse,
                 layer.reuse[level, v],
                 mesh,
                 Sent(work.groups[level, v], work.access[level, v]),

@@ -9,22 +9,13 @@ import math
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    ADDER_PJ,
     CHARGED,
-    HOP_PJ,
-    INGRESS_PJ,
-    KIND,
     MESH_BACK,
-    NETWORK,
     NO_ENERGY,
-    REDUCES,
-    ROUTER_PJ,
-    SPEC,
     TREE_BACK,
-    WAY,
     WAYS,
     Bools,
-    Floats,
+    HardwareArrays,
     Record,
     Records,
     WorkArrays,
@@ -32,67 +23,61 @@ from jouleloop.model.arrays import (
 
 
 @njit
-def is_wired(spec: Floats) -> bool:
+def is_wired(networks: Records) -> bool:
     """Whether the energy of a network hangs on where words go."""
-    for level in range(spec.shape[0]):
+    for level in range(networks.shape[0]):
         for way in range(WAYS):
-            at = NETWORK + way * WAY
-            if spec[level, at + HOP_PJ] != 0.0 or spec[level, at + ROUTER_PJ] != 0.0:
+            if networks[level, way].hop_pj != 0.0 or networks[level, way].router_pj != 0.0:
                 return True
     return False
 
 
-def takes_energy(spec: Floats) -> bool:
+def takes_energy(networks: Records) -> bool:
     """Whether any network does."""
-    return bool((spec[:, NETWORK + KIND : SPEC : WAY] != NO_ENERGY).any())
+    return bool((networks["kind"] != NO_ENERGY).any())
 
 
 @njit
-def price_networks(spec: Floats, read_write: Bools, work: WorkArrays) -> float:
+def price_networks(hardware: HardwareArrays, read_write: Bools, work: WorkArrays) -> float:
     """Write the energy of every network by data space, over all instances; return their sum in pJ.
 
     Parameters
     ----------
-    spec
-        Shape (levels, SPEC), see `jouleloop.model.arrays`; where tables charge networks, longer by what they charge:
-        for each way and data space a number of pairs, and these: multicast factor (0: any) and energy [pJ].
     work
         As `jouleloop.model.collapse.collapse` leaves it.
     """
     total_pj = 0.0
-    for level in range(spec.shape[0]):
+    for level in range(hardware.networks.shape[0]):
         for way in range(WAYS):
             for v in range(read_write.shape[0]):
-                energy_pj = _network_pj(spec[level], way, v, read_write, level, work)
+                energy_pj = _network_pj(hardware, way, v, read_write, level, work)
                 work.flow[level, v].network_pj[way] = energy_pj
                 total_pj += energy_pj
     return total_pj
 
 
 @njit
-def _network_pj(spec: Floats, way: int, v: int, read_write: Bools, level: int, work: WorkArrays) -> float:
+def _network_pj(hardware: HardwareArrays, way: int, v: int, read_write: Bools, level: int, work: WorkArrays) -> float:
     """Return the energy of a data space in one network below a level in pJ, over all instances."""
-    network = spec[NETWORK + way * WAY : NETWORK + (way + 1) * WAY]
+    network = hardware.networks[level, way]
     groups, count = work.groups[level, v], work.access[level, v].groups
-    if network[KIND] == NO_ENERGY:
+    if network.kind == NO_ENERGY:
         return 0.0
-    if network[KIND] == TREE_BACK:
+    if network.kind == TREE_BACK:
         # Timeloop does not multiply it by the instances.
-        return float(_additions(groups, count) * network[ADDER_PJ]) if read_write[v] else 0.0
-    if network[KIND] == CHARGED:
-        entry = (spec.shape[0] - SPEC) // (WAYS * read_write.shape[0])
-        at = SPEC + (way * read_write.shape[0] + v) * entry
-        each_pj = _transfers_pj(groups, count, spec[at : at + entry])
+        return float(_additions(groups, count) * network.adder_pj) if read_write[v] else 0.0
+    if network.kind == CHARGED:
+        each_pj = _transfers_pj(groups, count, hardware.transfers[level, way, v])
     else:
         # A level that cannot add reads outputs back and sends them out again, but for the first time.
-        twice = network[KIND] == MESH_BACK and read_write[v] and spec[REDUCES] == 0.0
+        twice = network.kind == MESH_BACK and read_write[v] and not hardware.levels[level].reduces
         each_pj = _mesh_pj(network, groups, work.access[level, v], work.spread[level, v], twice)
-        each_pj += work.flow[level, v].links * (network[HOP_PJ] + 2.0 * network[ROUTER_PJ])
+        each_pj += work.flow[level, v].links * (network.hop_pj + 2.0 * network.router_pj)
     return float(each_pj * work.status[level].instances)
 
 
 @njit
-def _mesh_pj(network: Floats, groups: Records, access: Record, spread: Record, twice: bool) -> float:
+def _mesh_pj(network: Record, groups: Records, access: Record, spread: Record, twice: bool) -> float:
     """Return what hops, routers and ingresses of a data space cost in pJ, for one instance above."""
     hops = 0.0
     routers = 0.0
@@ -110,7 +95,7 @@ def _mesh_pj(network: Floats, groups: Records, access: Record, spread: Record, t
             # Timeloop adds to a whole number.
             routers = math.floor(routers + (1.0 + math.floor(average)) * words)
             hops += average * words
-    return float(hops * network[HOP_PJ] + routers * network[ROUTER_PJ] + ingresses * network[INGRESS_PJ])
+    return float(hops * network.hop_pj + routers * network.router_pj + ingresses * network.ingress_pj)
 
 
 @njit
@@ -123,7 +108,7 @@ def _additions(groups: Records, count: int) -> float:
 
 
 @njit
-def _transfers_pj(groups: Records, count: int, charges: Floats) -> float:
+def _transfers_pj(groups: Records, count: int, charges: Records) -> float:
     """Return what a table charges in pJ, for one instance above.
 
     Timeloop keeps what the last group costs: the one of the greatest multicast factor, then scatter factor.
@@ -140,8 +125,8 @@ def _transfers_pj(groups: Records, count: int, charges: Floats) -> float:
             last = g
     each_pj = 0.0
     if last >= 0:
-        for k in range(int(charges[0])):
-            if charges[1 + 2 * k] == 0.0 or charges[1 + 2 * k] == groups[last].multicast:
-                each_pj = charges[2 + 2 * k]
+        for k in range(charges.shape[0]):
+            if charges[k].multicast == 0.0 or charges[k].multicast == groups[last].multicast:
+                each_pj = charges[k].energy_pj
         each_pj *= groups[last].words
     return each_pj

@@ -9,33 +9,19 @@ import math
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    AXIS,
-    BLOCK_WORDS,
-    BOUND,
-    CLUSTERS,
-    FANOUT_X,
-    FANOUT_Y,
-    LATENCY_CYCLES,
-    LEAK_PJ,
-    READ_BANDWIDTH,
-    READ_PJ,
-    SHARED_BANDWIDTH,
     SPATIAL,
-    SPEC,
     TEMPORAL,
-    UPDATE_PJ,
-    WAYS,
-    WRITE_BANDWIDTH,
-    WRITE_PJ,
     Bools,
-    Floats,
+    HardwareArrays,
     NestArrays,
+    Record,
+    Records,
     WorkArrays,
 )
 
 
 @njit(apart=True)
-def utilize(spec: Floats, nest: NestArrays, work: WorkArrays) -> tuple[int, int]:
+def utilize(levels: Records, nest: NestArrays, work: WorkArrays) -> tuple[int, int]:
     """Write fan-outs, instances and meshes to ``work.status``; return the utilized units and the operations of one."""
     units = 1
     steps = 1
@@ -45,30 +31,35 @@ def utilize(spec: Floats, nest: NestArrays, work: WorkArrays) -> tuple[int, int]
         along_x = 1
         along_y = 1
         for s in range(nest.counts[level, SPATIAL]):
-            if nest.loops[level, SPATIAL, s, AXIS] == 0:
-                along_x *= nest.loops[level, SPATIAL, s, BOUND]
+            if nest.loops[level, SPATIAL, s].axis == 0:
+                along_x *= nest.loops[level, SPATIAL, s].bound
             else:
-                along_y *= nest.loops[level, SPATIAL, s, BOUND]
+                along_y *= nest.loops[level, SPATIAL, s].bound
         work.status[level].fanout = along_x * along_y
-        work.status[level].columns = max(along_x, int(spec[level, FANOUT_X]))
-        work.status[level].rows = max(along_y, int(spec[level, FANOUT_Y]))
+        work.status[level].columns = max(along_x, levels[level].fanout_x)
+        work.status[level].rows = max(along_y, levels[level].fanout_y)
         units *= along_x * along_y
         for t in range(nest.counts[level, TEMPORAL]):
-            steps *= nest.loops[level, TEMPORAL, t, BOUND]
+            steps *= nest.loops[level, TEMPORAL, t].bound
     return units, steps
 
 
 @njit
-def _vectors(words: int, block_words: float) -> float:
+def fits(level: Record, words: float) -> bool:
+    """Whether tiles of so many words fit a level, and fill as much of it as they have to."""
+    return bool(level.least_words <= words <= level.capacity_words)
+
+
+@njit
+def _vectors(words: int, block_words: int) -> float:
     return math.ceil(words / block_words)
 
 
 @njit
-def _price_level(level: int, spec: Floats, keep: Bools, compute_cycles: int, scaled: bool, work: WorkArrays) -> float:
+def _price_level(level: int, hardware: HardwareArrays, keep: Bools, compute_cycles: int, work: WorkArrays) -> float:
     """Write the energy of every data space at a level; return the share of full speed that its bandwidth allows."""
-    block = spec[level, BLOCK_WORDS]
-    expanded = work.status[level].expanded
-    clusters = min(float(expanded), spec[level, CLUSTERS])
+    own, expanded = hardware.levels[level], work.status[level].expanded
+    clusters = min(expanded, own.clusters)
     # How many times as many instances as work on average are there (``scaling_ratio``).
     spare = expanded / work.status[level].instances
     spaces, read_rate, write_rate = keep.shape[1], 0.0, 0.0
@@ -79,9 +70,9 @@ def _price_level(level: int, spec: Floats, keep: Bools, compute_cycles: int, sca
         reads = work.access[level, v].reads
         fills = work.access[level, v].fills
         updates = work.access[level, v].updates
-        cluster_pj = _vectors(reads, block) * spec[level, READ_PJ]
-        cluster_pj += (_vectors(fills, block) + _vectors(updates, block)) * spec[level, WRITE_PJ]
-        cluster_pj += _vectors(updates, block) * (spec[level, UPDATE_PJ] - spec[level, WRITE_PJ])
+        cluster_pj = _vectors(reads, own.block_words) * own.read_pj
+        cluster_pj += (_vectors(fills, own.block_words) + _vectors(updates, own.block_words)) * own.write_pj
+        cluster_pj += _vectors(updates, own.block_words) * (own.update_pj - own.write_pj)
         if spare != 1.0:
             cluster_pj /= spare
             reads = math.ceil(reads / spare)
@@ -89,29 +80,27 @@ def _price_level(level: int, spec: Floats, keep: Bools, compute_cycles: int, sca
         work.flow[level, v].energy_pj = cluster_pj * clusters
         # Each data space is divided by the cycles before they are added, as Timeloop does: the sum of quotients can
         # differ from the quotient of the sum in the last bit, and a ceiling follows.
-        scale = spec[level, spec.shape[1] - spaces + v] if scaled else 1.0
+        scale = hardware.scale[level, v]
         read_rate += reads / compute_cycles * scale
         write_rate += (fills + updates) / compute_cycles * scale
     slowdown = 1.0
-    if spec[level, READ_BANDWIDTH] < read_rate:
-        slowdown = min(slowdown, spec[level, READ_BANDWIDTH] / read_rate)
-    if spec[level, WRITE_BANDWIDTH] < write_rate:
-        slowdown = min(slowdown, spec[level, WRITE_BANDWIDTH] / write_rate)
-    if spec[level, SHARED_BANDWIDTH] < read_rate + write_rate:
-        slowdown = min(slowdown, spec[level, SHARED_BANDWIDTH] / (read_rate + write_rate))
+    if own.read_words_per_cycle < read_rate:
+        slowdown = min(slowdown, own.read_words_per_cycle / read_rate)
+    if own.written_words_per_cycle < write_rate:
+        slowdown = min(slowdown, own.written_words_per_cycle / write_rate)
+    if own.shared_words_per_cycle < read_rate + write_rate:
+        slowdown = min(slowdown, own.shared_words_per_cycle / (read_rate + write_rate))
     return slowdown
 
 
 @njit
 def price(
-    spec: Floats, compute_pj: float, keep: Bools, compute_cycles: int, computes: int, work: WorkArrays
+    hardware: HardwareArrays, compute_pj: float, keep: Bools, compute_cycles: int, computes: int, work: WorkArrays
 ) -> tuple[float, int]:
     """Write energy, throttling and cycles of every level; return the total energy in pJ and the total cycles.
 
     Parameters
     ----------
-    spec
-        Shape (levels, SPEC), see `jouleloop.model.arrays`.
     compute_cycles, computes
         Operations of one unit, and of all units.
     work
@@ -119,16 +108,14 @@ def price(
     """
     total_pj = computes * compute_pj
     cycles = compute_cycles
-    # What tables charge takes a multiple of this.
-    scaled = (spec.shape[1] - SPEC) % (WAYS * keep.shape[1]) != 0
-    for level in range(spec.shape[0]):
-        work.throttle[level] = _price_level(level, spec, keep, compute_cycles, scaled, work)
+    for level in range(hardware.levels.shape[0]):
+        work.throttle[level] = _price_level(level, hardware, keep, compute_cycles, work)
         for v in range(keep.shape[1]):
             total_pj += work.flow[level, v].energy_pj
         work.status[level].cycles = math.ceil(compute_cycles / work.throttle[level])
         cycles = max(cycles, work.status[level].cycles)
     latency = 0
-    for level in range(spec.shape[0]):
-        total_pj += spec[level, LEAK_PJ] * work.status[level].instances * cycles
-        latency += int(spec[level, LATENCY_CYCLES])
+    for level in range(hardware.levels.shape[0]):
+        total_pj += hardware.levels[level].leak_pj * work.status[level].instances * cycles
+        latency += hardware.levels[level].latency_cycles
     return total_pj, cycles + latency

@@ -22,16 +22,8 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    BOUND,
-    DIM,
-    LATER,
     MAX_LOOPS,
-    NO_LINK_TRANSFER,
-    NO_MULTICAST,
-    NO_TEMPORAL_REUSE,
-    RESTING,
     SPATIAL,
-    STEP,
     TEMPORAL,
     Bools,
     Floats,
@@ -53,12 +45,15 @@ LAST = np.dtype([("box", np.bool_), ("shifted", np.bool_), ("parts", np.int64), 
 #: Instances that ask, their classes, and distinct boxes.
 COUNTS = np.dtype([("instances", np.int64), ("classes", np.int64), ("boxes", np.int64)])
 
-#: Places of a flattened loop beside DIM, BOUND and STEP: residual end, and TEMPORAL or SPATIAL.
-RESIDUAL, KIND, LOOP = 3, 4, 5
+#: A loop of a nest that is written as one list: its dimension, its bound and residual end, the index step of one
+#: iteration, and TEMPORAL or SPATIAL.
+FLAT = np.dtype(
+    [("dim", np.int64), ("bound", np.int64), ("residual", np.int64), ("step", np.int64), ("kind", np.int64)]
+)
 
 
 @njit(apart=True)
-def flatten_loops(bounds: Ints, nest: NestArrays, loop: Ints, start: Ints) -> int:
+def flatten_loops(bounds: Ints, nest: NestArrays, loop: Records, start: Ints) -> int:
     """Write all loops innermost first, with steps and residual ends, and where each level's begin; return their number.
 
     ``start`` has one place more than there are levels and holds, by level, the first spatial and first temporal loop.
@@ -70,13 +65,13 @@ def flatten_loops(bounds: Ints, nest: NestArrays, loop: Ints, start: Ints) -> in
         for kind in (SPATIAL, TEMPORAL):
             start[level, kind] = total
             for i in range(nest.counts[level, kind] - 1, -1, -1):
-                d = nest.loops[level, kind, i, DIM]
-                end = nest.loops[level, kind, i, BOUND]
-                loop[total, DIM] = d
-                loop[total, BOUND] = end
-                loop[total, STEP] = extent[d]
-                loop[total, RESIDUAL] = rest[d] % end + 1
-                loop[total, KIND] = kind
+                d = nest.loops[level, kind, i].dim
+                end = nest.loops[level, kind, i].bound
+                loop[total].dim = d
+                loop[total].bound = end
+                loop[total].step = extent[d]
+                loop[total].residual = rest[d] % end + 1
+                loop[total].kind = kind
                 rest[d] //= end
                 extent[d] *= end
                 total += 1
@@ -91,7 +86,7 @@ def has_residuals(bounds: Ints, nest: NestArrays) -> bool:
     for level in range(nest.counts.shape[0]):
         for kind in range(2):
             for i in range(nest.counts[level, kind]):
-                extent[nest.loops[level, kind, i, DIM]] *= nest.loops[level, kind, i, BOUND]
+                extent[nest.loops[level, kind, i].dim] *= nest.loops[level, kind, i].bound
     early = False
     for d in range(bounds.shape[0]):
         early = early or extent[d] != bounds[d]
@@ -106,7 +101,7 @@ def share_instances(bounds: Ints, nest: NestArrays, work: WorkArrays) -> int:
     (``InitNumSpatialElems``). Just below the innermost level all count (``logical_fanouts_``).
     """
     levels = nest.counts.shape[0]
-    loop = np.empty((levels * 2 * MAX_LOOPS, LOOP), np.int64)
+    loop = np.empty(levels * 2 * MAX_LOOPS, FLAT)
     start = np.empty((levels + 1, 2), np.int64)
     k = flatten_loops(bounds, nest, loop, start)
     passes = np.ones(bounds.shape[0])
@@ -117,34 +112,34 @@ def share_instances(bounds: Ints, nest: NestArrays, work: WorkArrays) -> int:
         units = int(mean * work.status[level].fanout)
         while k > start[level, SPATIAL]:
             k -= 1
-            d, end, residual = loop[k, DIM], float(loop[k, BOUND]), float(loop[k, RESIDUAL])
+            d, end, residual = loop[k].dim, float(loop[k].bound), float(loop[k].residual)
             more = residual + end * (passes[d] - 1)
-            if loop[k, KIND] == SPATIAL:
+            if loop[k].kind == SPATIAL:
                 mean = mean * end if residual == end else mean * more / passes[d]
             passes[d] = more
     return units
 
 
 @njit
-def _last_at_start(loop: Ints, first: int, total: int, last: Bools) -> None:
+def _last_at_start(loop: Records, first: int, total: int, last: Bools) -> None:
     """Write by dimension whether the loops from ``first`` outward are in their last iteration at once."""
     last[:] = True
     for k in range(first, total):
-        last[loop[k, DIM]] = last[loop[k, DIM]] and loop[k, RESIDUAL] == 1
+        last[loop[k].dim] = last[loop[k].dim] and loop[k].residual == 1
 
 
 @njit
-def _extents(bounds: Ints, loop: Ints, first: int, extent: Ints, residual: Ints) -> None:
+def _extents(bounds: Ints, loop: Records, first: int, extent: Ints, residual: Ints) -> None:
     """Write how many indices the loops inside ``first`` span by dimension, in general and at the last."""
     extent[:] = 1
     for k in range(first):
-        extent[loop[k, DIM]] *= loop[k, BOUND]
+        extent[loop[k].dim] *= loop[k].bound
     for d in range(bounds.shape[0]):
         residual[d] = (bounds[d] - 1) % extent[d] + 1
 
 
 @njit
-def _largest_words(bounds: Ints, coef: Ints, loop: Ints, first: int, outside: int, total: int) -> int:
+def _largest_words(bounds: Ints, coef: Ints, loop: Records, first: int, outside: int, total: int) -> int:
     """Return the words of the largest box that the loops inside ``first`` span; it is that of the first call."""
     dims = bounds.shape[0]
     extent, residual = np.empty(dims, np.int64), np.empty(dims, np.int64)
@@ -259,18 +254,18 @@ def _choose_later(end: int, position: int, nearest: bool, runs_last: bool, runs_
 
 
 @njit
-def _early_inside(loop: Ints, total: int, early: Bools) -> None:
+def _early_inside(loop: Records, total: int, early: Bools) -> None:
     """Write by loop whether one of its dimension further inside ends early."""
     for k in range(total):
         early[k] = False
         for inner in range(k):
-            if loop[inner, DIM] == loop[k, DIM] and loop[inner, RESIDUAL] != loop[inner, BOUND]:
+            if loop[inner].dim == loop[k].dim and loop[inner].residual != loop[inner].bound:
                 early[k] = True
 
 
 @njit
 def _fill_instances(
-    coef: Ints, spatial: Ints, ends: Ints, offsets: Ints, codes: Ints, classes: Records, multicasts: bool
+    coef: Ints, spatial: Records, ends: Ints, offsets: Ints, codes: Ints, classes: Records, multicasts: bool
 ) -> tuple[int, int]:
     """Write the offsets of all instances, and how many share a box; return the instances and the numbers of classes.
 
@@ -279,7 +274,7 @@ def _fill_instances(
     """
     used, instances = np.empty(spatial.shape[0], AROUND), 1
     for s in range(spatial.shape[0]):
-        used[s].dim, used[s].bound, used[s].step = spatial[s, DIM], ends[s], spatial[s, STEP]
+        used[s].dim, used[s].bound, used[s].step = spatial[s].dim, ends[s], spatial[s].step
         instances *= ends[s]
     reach = np.zeros(coef.shape[0], np.int64)
     find_reach(coef, used, reach)
@@ -308,7 +303,8 @@ class Boundary(NamedTuple):
     """Spatial loops at the boundary are ``begin`` to ``middle``, all loops outside ``middle`` to ``total``."""
     adds_itself: bool
     stateless: bool
-    reuse: Bools
+    reuse: Records
+    """One record of `REUSE`."""
     mesh: Ints
 
 
@@ -363,11 +359,11 @@ class _Asking(NamedTuple):
 
 
 @njit
-def _new_walk(loop: Ints, boundary: Boundary, dims: int) -> _Walk:
+def _new_walk(loop: Records, boundary: Boundary, dims: int) -> _Walk:
     """Return the walk before its first iteration."""
     outside = boundary.total - boundary.middle
     early = np.zeros(boundary.total, np.bool_)
-    if boundary.reuse[LATER]:
+    if boundary.reuse[0].averaging:
         _early_inside(loop, boundary.total, early)
     return _Walk(
         np.ones(outside + 1, np.int64),
@@ -381,7 +377,7 @@ def _new_walk(loop: Ints, boundary: Boundary, dims: int) -> _Walk:
 
 
 @njit
-def _new_boxes(bounds: Ints, coef: Ints, loop: Ints, begin: int) -> _Boxes:
+def _new_boxes(bounds: Ints, coef: Ints, loop: Records, begin: int) -> _Boxes:
     """Return the boxes before the first call."""
     dims, ranks = bounds.shape[0], coef.shape[0]
     extent, residual = np.empty(dims, np.int64), np.empty(dims, np.int64)
@@ -403,12 +399,12 @@ def _new_boxes(bounds: Ints, coef: Ints, loop: Ints, begin: int) -> _Boxes:
 
 
 @njit
-def _new_asking(loop: Ints, boundary: Boundary, ranks: int) -> _Asking:
+def _new_asking(loop: Records, boundary: Boundary, ranks: int) -> _Asking:
     """Return the instances before the first call."""
     spatials = boundary.middle - boundary.begin
     most = 1
     for k in range(boundary.begin, boundary.middle):
-        most *= loop[k, BOUND]
+        most *= loop[k].bound
     counts = np.zeros(1, COUNTS)
     counts[0].instances = 1
     return _Asking(
@@ -423,20 +419,20 @@ def _new_asking(loop: Ints, boundary: Boundary, ranks: int) -> _Asking:
 
 
 @njit
-def _enter(walk: _Walk, loop: Ints, boundary: Boundary, depth: int) -> None:
+def _enter(walk: _Walk, loop: Records, boundary: Boundary, depth: int) -> None:
     """Enter all loops from a depth inward."""
     outside = boundary.total - boundary.middle
     while depth < outside:
         k = boundary.total - 1 - depth
-        d = loop[k, DIM]
-        if loop[k, KIND] == SPATIAL:
+        d = loop[k].dim
+        if loop[k].kind == SPATIAL:
             walk.end[depth] = 1
         else:
-            walk.end[depth] = loop[k, RESIDUAL] if walk.last[depth, d] else loop[k, BOUND]
+            walk.end[depth] = loop[k].residual if walk.last[depth, d] else loop[k].bound
         nearest = boundary.adds_itself and k == boundary.middle
-        if boundary.reuse[LATER]:
+        if boundary.reuse[0].averaging:
             runs_last = walk.early[k] and walk.last[depth, d]
-            runs_before = runs_last and loop[k, BOUND] != loop[k, RESIDUAL]
+            runs_before = runs_last and loop[k].bound != loop[k].residual
             walk.runs[depth] = 4 if runs_before else 3 if runs_last else 2
             walk.chosen[depth], factor = _choose_later(
                 walk.end[depth], walk.position[depth], nearest, runs_last, runs_before
@@ -445,7 +441,7 @@ def _enter(walk: _Walk, loop: Ints, boundary: Boundary, depth: int) -> None:
             walk.chosen[depth], factor = _choose(walk.end[depth], walk.position[depth], nearest)
         walk.weight[depth + 1] = walk.weight[depth] * factor
         walk.last[depth + 1] = walk.last[depth]
-        walk.last[depth + 1, d] = walk.last[depth, d] and walk.chosen[depth] + 1 >= loop[k, RESIDUAL]
+        walk.last[depth + 1, d] = walk.last[depth, d] and walk.chosen[depth] + 1 >= loop[k].residual
         depth += 1
         if depth < outside:
             walk.position[depth] = 0
@@ -496,35 +492,35 @@ def _step_state(boxes: _Boxes, resting: bool) -> int:
 
 
 @njit
-def _ask(coef: Ints, loop: Ints, boundary: Boundary, walk: _Walk, boxes: _Boxes, ends: Ints) -> int:
+def _ask(coef: Ints, loop: Records, boundary: Boundary, walk: _Walk, boxes: _Boxes, ends: Ints) -> int:
     """Write what one instance asks for in this iteration, and the ends of the spatial loops; return its parts."""
     middle, last = boundary.middle, walk.last[walk.end.shape[0] - 1]
     boxes.low[:] = 0
     for k in range(middle, boundary.total):
-        boxes.low[loop[k, DIM]] += walk.chosen[boundary.total - 1 - k] * loop[k, STEP]
+        boxes.low[loop[k].dim] += walk.chosen[boundary.total - 1 - k] * loop[k].step
     for d in range(last.shape[0]):
         boxes.now[d] = 1 if last[d] else 0
     for k in range(middle - 1, boundary.begin - 1, -1):
-        ends[k - boundary.begin] = loop[k, RESIDUAL] if last[loop[k, DIM]] else loop[k, BOUND]
-        if loop[k, RESIDUAL] > 1:
-            boxes.now[loop[k, DIM]] = 0
+        ends[k - boundary.begin] = loop[k].residual if last[loop[k].dim] else loop[k].bound
+        if loop[k].residual > 1:
+            boxes.now[loop[k].dim] = 0
     for d in range(last.shape[0]):
         boxes.now[d] = boxes.residual[d] if boxes.now[d] else boxes.extent[d]
     _place_box(coef, boxes.low, boxes.now, boxes.box)
     if boundary.stateless:
         boxes.parts[0] = boxes.box
         return 1
-    return _step_state(boxes, boundary.reuse[RESTING])
+    return _step_state(boxes, boundary.reuse[0].resting)
 
 
 @njit
-def _renew(coef: Ints, loop: Ints, boundary: Boundary, asking: _Asking) -> None:
+def _renew(coef: Ints, loop: Records, boundary: Boundary, asking: _Asking) -> None:
     """Write the offsets and classes of the instances that ask, whose ends are others than before."""
     asking.before[:] = asking.offsets
     asking.known[:] = asking.ends
     count, classes = _fill_instances(
         coef, loop[boundary.begin : boundary.middle], asking.ends, asking.offsets, asking.codes, asking.classes,
-        not boundary.reuse[NO_MULTICAST],
+        not boundary.reuse[0].no_multicast,
     )  # fmt: skip
     counts = asking.counts[0]
     counts.instances, counts.classes, counts.boxes = count, classes, 0
@@ -540,7 +536,7 @@ def _send(
     counts, last, handed = asking.counts[0], boxes.last[0], 0
     need = np.empty(boxes.box.shape[0], np.int64)
     if (
-        not boundary.reuse[NO_LINK_TRANSFER]
+        not boundary.reuse[0].no_link_transfer
         and last.instances > 0
         and _same_but_moved(boxes.parts, number, boxes.before, last.parts, need)
     ):
@@ -557,7 +553,7 @@ def _send(
 
 @njit(apart=True)
 def count_boundary(
-    bounds: Ints, coef: Ints, loop: Ints, boundary: Boundary, groups: Records, record: Record
+    bounds: Ints, coef: Ints, loop: Records, boundary: Boundary, groups: Records, record: Record
 ) -> tuple[float, float]:
     """Add the transfers of one data space through one boundary to ``groups``.
 
@@ -592,30 +588,30 @@ def count_boundary(
 
 
 @njit
-def _points(bounds: Ints, loop: Ints, total: int) -> float:
+def _points(bounds: Ints, loop: Records, total: int) -> float:
     """Return how many points instance 0 computes, where no loop is unrolled below the innermost level."""
     product = 1.0
     for d in range(bounds.shape[0]):
         inside, inside_last = 1, 1
         for k in range(total):
-            if loop[k, DIM] != d:
+            if loop[k].dim != d:
                 continue
-            if loop[k, KIND] == SPATIAL:
-                inside_last = inside_last if loop[k, RESIDUAL] == 1 else inside
+            if loop[k].kind == SPATIAL:
+                inside_last = inside_last if loop[k].residual == 1 else inside
             else:
-                inside_last = (loop[k, RESIDUAL] - 1) * inside + inside_last
-                inside *= loop[k, BOUND]
+                inside_last = (loop[k].residual - 1) * inside + inside_last
+                inside *= loop[k].bound
         product *= inside_last
     return product
 
 
 @njit
-def _shares(coef: Ints, loop: Ints, begin: int, middle: int) -> bool:
+def _shares(coef: Ints, loop: Records, begin: int, middle: int) -> bool:
     """Return whether a loop that is unrolled at a boundary leaves the data space in place."""
     for k in range(begin, middle):
         moves = False
         for r in range(coef.shape[0]):
-            moves = moves or coef[r, loop[k, DIM]] != 0
+            moves = moves or coef[r, loop[k].dim] != 0
         if not moves:
             return True
     return False
@@ -631,7 +627,7 @@ def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArr
     """
     bounds = layer.bounds
     levels = nest.counts.shape[0]
-    loop = np.empty((levels * 2 * MAX_LOOPS, LOOP), np.int64)
+    loop = np.empty(levels * 2 * MAX_LOOPS, FLAT)
     start = np.empty((levels + 1, 2), np.int64)
     total = flatten_loops(bounds, nest, loop, start)
     mesh = np.empty(2, np.int64)
@@ -657,10 +653,10 @@ def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArr
                 add_group(sent, 1.0, 1.0, 1.0)
                 continue
             adds_itself = middle == begin and after > middle and not plain
-            stateless = level == 0 or layer.reuse[level - 1, v, NO_TEMPORAL_REUSE]
-            if plain and stateless and not layer.reuse[level, v, NO_LINK_TRANSFER]:
+            stateless = level == 0 or layer.reuse[level - 1, v].no_temporal_reuse
+            if plain and stateless and not layer.reuse[level, v].no_link_transfer:
                 stateless = not _shares(coef, loop, begin, middle)
-            boundary = Boundary(begin, middle, total, adds_itself, stateless, layer.reuse[level, v], mesh)
+            boundary = Boundary(begin, middle, total, adds_itself, stateless, layer.reuse[level, v : v + 1], mesh)
             work.flow[level, v].links, average = count_boundary(bounds, coef, loop, boundary, sent.groups, sent.access)
             if level == 0:
                 operations = average

@@ -11,13 +11,6 @@ import numpy as np
 
 from jouleloop.jit import njit, record
 from jouleloop.model.arrays import (
-    AXIS,
-    BOUND,
-    CAPACITY,
-    DIM,
-    FANOUT_X,
-    FANOUT_Y,
-    MIN_WORDS,
     SPATIAL,
     TEMPORAL,
     Bools,
@@ -25,11 +18,13 @@ from jouleloop.model.arrays import (
     Floats,
     Ints,
     NestArrays,
+    Record,
+    Records,
     WorkArrays,
 )
 from jouleloop.model.evaluate import count_nest
 from jouleloop.model.kernel import box_words
-from jouleloop.optimum.arrays import FIXED, LEAST, MOST, RANK
+from jouleloop.model.price import fits
 
 #: Of 100 moves, how many at most change a factor, swap two, change an order, and change what is kept.
 _MOVE, _SWAP, _ORDER = 40, 60, 80
@@ -46,7 +41,7 @@ class Room(NamedTuple):
     Attributes
     ----------
     slot
-        Limits of factors and the rank of loops, shape (2, levels, dimensions, SLOT), temporal slots first. A level
+        Limits of factors and the rank of loops, of `SLOT`, shape (2, levels, dimensions), temporal slots first. A level
         without a fan-out has fixed spatial factors of 1.
     split
         By level, how many spatial positions go to X, -1 where any number may.
@@ -62,7 +57,7 @@ class Room(NamedTuple):
         Powers of energy and of cycles in what is minimised.
     """
 
-    slot: Ints
+    slot: Records
     split: Ints
     prime: Ints
     primes: Ints
@@ -129,20 +124,20 @@ def _place_loops(room: Room, point: Point, nest: NestArrays, kind: int, level: i
         if factor[d] == 1:
             continue
         at = count
-        while at > 0 and slot[nest.loops[level, kind, at - 1, DIM], RANK] < slot[d, RANK]:
+        while at > 0 and slot[nest.loops[level, kind, at - 1].dim].rank < slot[d].rank:
             nest.loops[level, kind, at] = nest.loops[level, kind, at - 1]
             at -= 1
-        nest.loops[level, kind, at, DIM] = d
-        nest.loops[level, kind, at, BOUND] = factor[d]
-        nest.loops[level, kind, at, AXIS] = 0
+        nest.loops[level, kind, at].dim = d
+        nest.loops[level, kind, at].bound = factor[d]
+        nest.loops[level, kind, at].axis = 0
         count += 1
     nest.counts[level, kind] = count
 
 
 @njit
-def _place_axes(room: Room, spec: Floats, nest: NestArrays, level: int) -> bool:
+def _place_axes(room: Room, own: Record, nest: NestArrays, level: int) -> bool:
     """Give the spatial loops of a level their axes, the innermost along X; return whether they fit the mesh."""
-    most_x, most_y = int(spec[level, FANOUT_X]), int(spec[level, FANOUT_Y])
+    most_x, most_y = own.fanout_x, own.fanout_y
     count = nest.counts[level, SPATIAL]
     split = room.split[level]
     along_x, along_y = 1, 1
@@ -150,15 +145,15 @@ def _place_axes(room: Room, spec: Floats, nest: NestArrays, level: int) -> bool:
     for place in range(count):
         loop = nest.loops[level, SPATIAL, count - 1 - place]
         if split >= 0:
-            turned = _position(room, level, loop[DIM], nest) >= split
+            turned = _position(room, level, loop.dim, nest) >= split
         else:
-            turned = turned or along_x * loop[BOUND] > most_x
+            turned = turned or along_x * loop.bound > most_x
         if turned:
-            along_y *= loop[BOUND]
-            loop[AXIS] = 1
+            along_y *= loop.bound
+            loop.axis = 1
         else:
-            along_x *= loop[BOUND]
-    return along_x <= most_x and along_y <= most_y
+            along_x *= loop.bound
+    return bool(along_x <= most_x and along_y <= most_y)
 
 
 @njit
@@ -170,17 +165,17 @@ def _position(room: Room, level: int, d: int, nest: NestArrays) -> int:
     slot = room.slot[SPATIAL, level]
     inside = 0
     for e in range(slot.shape[0]):
-        if slot[e, RANK] < slot[d, RANK]:
+        if slot[e].rank < slot[d].rank:
             inside += 1
     count = nest.counts[level, SPATIAL]
     ones = 0
     for e in range(slot.shape[0]):
-        if slot[e, RANK] == slot[d, RANK]:
+        if slot[e].rank == slot[d].rank:
             ones += 1
     seen = False
     for place in range(count):
-        e = nest.loops[level, SPATIAL, place, DIM]
-        if slot[e, RANK] == slot[d, RANK]:
+        e = nest.loops[level, SPATIAL, place].dim
+        if slot[e].rank == slot[d].rank:
             ones -= 1
             if seen:
                 inside += 1
@@ -191,25 +186,26 @@ def _position(room: Room, level: int, d: int, nest: NestArrays) -> int:
 @njit
 def _fits(room: Room, model: Model, point: Point) -> bool:
     """Write the nest of a point; return whether its spatial loops fit their meshes and its tiles their levels."""
-    nest, spec, coef = model.nest, model.target.spec, model.target.layer.coef
+    nest, coef = model.nest, model.target.layer.coef
     levels, dims = point.factor.shape[1:]
     extent = np.ones(dims, np.int64)
     share = 1.0
     for level in range(levels):
         _place_loops(room, point, nest, TEMPORAL, level)
         _place_loops(room, point, nest, SPATIAL, level)
-        if not _place_axes(room, spec, nest, level):
+        own = model.target.hardware.levels[level]
+        if not _place_axes(room, own, nest, level):
             return False
         for d in range(dims):
             share *= point.factor[SPATIAL, level, d]
             extent[d] *= point.factor[SPATIAL, level, d] * point.factor[TEMPORAL, level, d]
-        share /= spec[level, FANOUT_X] * spec[level, FANOUT_Y]
+        share /= own.fanout_x * own.fanout_y
         held = 0.0
         for v in range(coef.shape[0]):
             nest.keep[level, v] = room.column[v, point.choice[v], level]
             if nest.keep[level, v]:
                 held += box_words(coef[v], extent)
-        if not spec[level, MIN_WORDS] <= held <= spec[level, CAPACITY]:
+        if not fits(own, held):
             return False
     return bool(share >= room.least_share[0])
 
@@ -245,14 +241,14 @@ def _shift(room: Room, state: Ints, point: Point, ways: Ints) -> bool:
             ways[2 * side + 1] = _draw(state, levels)
     source, target = room.slot[ways[0], ways[1], d], room.slot[ways[2], ways[3], d]
     from_factor, to_factor = point.factor[ways[0], ways[1], d], point.factor[ways[2], ways[3], d]
-    if source[FIXED] != 0 or target[FIXED] != 0 or (ways[0] == ways[2] and ways[1] == ways[3]):
+    if source.fixed != 0 or target.fixed != 0 or (ways[0] == ways[2] and ways[1] == ways[3]):
         return False
-    if from_factor % p != 0 or from_factor // p < source[LEAST] or to_factor * p > target[MOST]:
+    if from_factor % p != 0 or from_factor // p < source.least or to_factor * p > target.most:
         return False
     times = 1
     # Often all of a dimension, as steps between are worse than both ends.
     while _draw(state, 3) == 0 and from_factor // times % (p * p) == 0:
-        if from_factor // (times * p * p) < source[LEAST] or to_factor * times * p * p > target[MOST]:
+        if from_factor // (times * p * p) < source.least or to_factor * times * p * p > target.most:
             break
         times *= p
     point.factor[ways[0], ways[1], d] //= times * p

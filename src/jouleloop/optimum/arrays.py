@@ -5,7 +5,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from jouleloop.jit import record
-from jouleloop.model.arrays import MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays, Records
+from jouleloop.model.arrays import LOOP, MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays, Records
+from jouleloop.model.steps import AROUND
 
 _Array = TypeVar("_Array", bound=np.typing.NDArray[Any])
 
@@ -55,9 +56,17 @@ COUNTERS = np.dtype(
 RUNNING, BY_EVALUATIONS, BY_NODES, BY_LOG, BY_PARTS = range(5)
 
 
-#: Places of what may matter at the leaves of one unrolling: its first member, the one after its last, and whether the
-#: innermost loops need no other order than the first. A first of -1: not known yet.
-FIRST, LAST, ORDERED, RUN = range(4)
+#: What may matter at the leaves of one unrolling.
+RUN = np.dtype(
+    [
+        # Its first member (-1: not known yet), and the one after its last.
+        ("first", np.int64),
+        ("last", np.int64),
+        # Whether the innermost loops need no other order than the first.
+        ("ordered", np.bool_),
+    ],
+    align=True,
+)
 #: Events of a log: a child is opened; a cut has no tile that fits; a cut (order -1: in every order) has a bound that is
 #: no better; a nest is evaluated.
 OPENED, NO_TILE, LEFT_OUT, EVALUATED = range(4)
@@ -73,11 +82,16 @@ EVENT = np.dtype(
     ],
     align=True,
 )
-#: Places of a temporal slot, shape (levels, dimensions, SLOT): fixed factor (0: open), limits, rank in the loop order.
-FIXED, MOST, LEAST, RANK, SLOT = range(5)
-#: Places of a data space and dimension: whether the dimension leaves the data space in place; the rank it shares with
-#: another dimension of bound above 1, or -1.
-IDLE, HALO, SIDE = range(3)
+#: A dimension beside a data space.
+SIDE = np.dtype(
+    [
+        # Whether it leaves the data space in place.
+        ("idle", np.bool_),
+        # The rank that it shares with another dimension of bound above 1, or -1.
+        ("halo", np.int64),
+    ],
+    align=True,
+)
 #: A data space below a level: the boundary between the level and the next one outside that keeps it, and networks.
 EDGE = np.dtype(
     [
@@ -373,7 +387,7 @@ class Unrolled(NamedTuple):
     edge
         Of `EDGE`, shape (levels + 1, data spaces).
     side
-        Shape (data spaces, dimensions, SIDE).
+        Of `SIDE`, shape (data spaces, dimensions).
     near
         Whether the rank that a dimension shares is unrolled at a level, shape (levels, data spaces, dimensions).
     rate
@@ -385,7 +399,7 @@ class Unrolled(NamedTuple):
     instances: Floats
     origin: Ints
     edge: Records
-    side: Ints
+    side: Records
     near: Ints
     rate: Records
 
@@ -520,7 +534,7 @@ class Case(NamedTuple):
 
     target: Encoded
     keep: Bools
-    slots: Ints
+    slots: Records
     unrolled: Unrolled
     grid: Grid
     tables: Tables
@@ -535,7 +549,7 @@ class Path(NamedTuple):
     Attributes
     ----------
     loops
-        Temporal loops chosen so far, outermost first: dimension, bound, index step of one iteration.
+        Temporal loops chosen so far, of `AROUND`, outermost first.
     node
         Of `NODE`, by level.
     certain_pj
@@ -554,7 +568,7 @@ class Path(NamedTuple):
         And its words, one record of `WORDS`.
     """
 
-    loops: Ints
+    loops: Records
     node: Records
     certain_pj: Floats
     traffic: Records
@@ -570,13 +584,13 @@ class Path(NamedTuple):
 class Arrangements(NamedTuple):
     """Spatial loops of one level in every arrangement that was asked for, outermost first.
 
-    ``counts`` has shape (arrangements,), ``loops`` (arrangements, MAX_LOOPS, 3). ``members`` says where those of an
-    unrolling are, by member and level, shape (members, levels, 2): the first and the one after the last. All
+    ``counts`` has shape (arrangements,), ``loops`` of `LOOP` (arrangements, MAX_LOOPS). ``members`` says where those of
+    an unrolling are, by member and level, shape (members, levels, 2): the first and the one after the last. All
     combinations over the levels are admissible.
     """
 
     counts: Ints
-    loops: Ints
+    loops: Records
     members: Ints
 
 
@@ -585,7 +599,7 @@ class Found(NamedTuple):
     """The best nest so far, with the number of its arrangement (-1: none) and what it keeps."""
 
     counts: Ints
-    loops: Ints
+    loops: Records
     arrangement: Ints
     keep: Bools
 
@@ -642,7 +656,7 @@ class Parts(NamedTuple):
     steps
         Temporal iterations, by unrolling.
     runs
-        What may matter at the leaves, shape (unrollings, RUN).
+        What may matter at the leaves, of `RUN`, by unrolling.
     bits
         By level and data space the bit that is set in a choice where the level does not keep it, innermost level first
         and highest; `KEPT` or `NOT_KEPT` where there is no choice.
@@ -673,7 +687,7 @@ class Parts(NamedTuple):
     row: Ints
     ids: Ints
     steps: Floats
-    runs: Ints
+    runs: Records
     bits: Ints
     columns: Ints
     column_counts: Ints
@@ -769,9 +783,9 @@ def new_scratch(grid: Grid, levels: int, spaces: int, points: int) -> Scratch:
     )
 
 
-def new_unrolled(origin: Ints, side: Ints) -> Unrolled:
+def new_unrolled(origin: Ints, side: Records) -> Unrolled:
     """Return room for what an unrolling fixes; ``origin`` and ``side`` are the same for all."""
-    levels, spaces, dims = len(origin), *side.shape[:2]
+    levels, (spaces, dims) = len(origin), side.shape
     edge = np.zeros((levels + 1, spaces), EDGE)
     edge["sharers"] = 1.0
     return Unrolled(
@@ -786,16 +800,16 @@ def new_unrolled(origin: Ints, side: Ints) -> Unrolled:
     )
 
 
-def new_path(keep: Bools, side: Ints, ranks: int) -> Path:
+def new_path(keep: Bools, side: Records, ranks: int) -> Path:
     """Return a path without loops, for data spaces of so many ranks at most."""
     levels = len(keep)
     return Path(
-        np.empty((levels * MAX_LOOPS, 3), np.int64),
+        np.empty(levels * MAX_LOOPS, AROUND),
         np.zeros(levels, NODE),
         np.zeros(levels),
         np.zeros((levels, levels), TRAFFIC),
-        NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64), keep.copy()),
-        np.array((side[:, :, HALO] >= 0).any(axis=1), np.int64),
+        NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS), LOOP), keep.copy()),
+        np.array((side["halo"] >= 0).any(axis=1), np.int64),
         np.zeros(ranks, REACH),
         np.zeros(ranks, np.int64),
         np.zeros(ranks, np.int64),
@@ -827,7 +841,7 @@ def new_counters(budget: int | None = None, nodes: int | None = None) -> Records
 
 def new_found(levels: int, spaces: int) -> Found:
     """Return the record of a descent that has found nothing yet."""
-    loops = np.zeros((levels, 2, MAX_LOOPS, 3), np.int64)
+    loops = np.zeros((levels, 2, MAX_LOOPS), LOOP)
     keep = np.zeros((levels, spaces), np.bool_)
     return Found(np.zeros((levels, 2), np.int64), loops, np.full(1, -1, np.int64), keep)
 

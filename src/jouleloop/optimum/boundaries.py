@@ -9,21 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.model.arrays import (
-    BLOCK_WORDS,
-    CLUSTERS,
-    FANOUT_X,
-    FANOUT_Y,
-    NO_TEMPORAL_REUSE,
-    READ_PJ,
-    UPDATE_PJ,
-    WRITE_PJ,
     Bools,
     Floats,
     Ints,
     Records,
 )
 from jouleloop.model.kernel import box_words
-from jouleloop.optimum.arrays import HALO, IDLE, Case, Parts
+from jouleloop.optimum.arrays import Case, Parts
 from jouleloop.optimum.group_lattice import (
     PRICE,
     Edge,
@@ -85,9 +77,9 @@ class Boundaries:
 
     def __init__(self, case: Case, parts: Parts) -> None:
         self.case, self.parts = case, parts
-        self.layer, self.spec, self.side = case.target.layer, case.target.spec, case.unrolled.side
+        self.layer, self.hardware, self.side = case.target.layer, case.target.hardware, case.unrolled.side
         self.lattice = new_lattice(self.layer, self.side)
-        meshes = self.spec[:, [FANOUT_X, FANOUT_Y]].astype(int).tolist()
+        meshes = self.hardware.levels[["fanout_x", "fanout_y"]].tolist()
         self.rows = [self._rows(row, (x, y)) for row, (x, y) in zip(parts.row, meshes, strict=True)]
         self.partition = np.array([float(box_words(coef, self.layer.bounds)) for coef in self.layer.coef])
         self._fans: dict[tuple[int, int, bytes], Fan] = {}
@@ -115,7 +107,7 @@ class Boundaries:
             for r, own in enumerate(coef[v]):
                 offsets = np.where(own != 0, row, 1).max(axis=1)
                 boxes *= offsets
-                halo = np.where(side[v, :, HALO] == r, row, 1)
+                halo = np.where(side["halo"][v] == r, row, 1)
                 is_near = (halo > 1).any(axis=1)
                 near |= is_near
                 widest = np.maximum(widest, np.where(is_near, offsets, 1))
@@ -123,9 +115,9 @@ class Boundaries:
             linked[:, v] = used / boxes * np.where(near, widest, 1.0)
             passed[:, v], alike[:, v], chained[:, v] = self._passed(row, v, mesh)
             share[:, v] = np.where(near, 1.0 / most, 1.0)
-        plain = (coef != 0).any(axis=1) & (side[:, :, HALO] < 0)
+        plain = (coef != 0).any(axis=1) & (side["halo"] < 0)
         parted = np.stack([np.where(own, 1, row).prod(axis=1) for own in plain], axis=1).astype(float)
-        idle = np.stack([np.where(own == 1, row, 1).prod(axis=1) for own in side[:, :, IDLE]], axis=1).astype(float)
+        idle = np.stack([np.where(own, row, 1).prod(axis=1) for own in side["idle"]], axis=1).astype(float)
         return _Rows(shift.astype(np.int64), used, chained, alike, linked, share, parted, idle, passed)
 
     def _passed(self, row: Ints, v: int, mesh: tuple[int, int]) -> tuple[Floats, Floats, Floats]:
@@ -135,7 +127,7 @@ class Boundaries:
         """
         share, mean, largest = (np.ones(len(row)) for _ in range(3))
         bounds, left = self.layer.bounds.tolist(), MOST_LAID_OUT
-        repeats = bool(self.layer.reuse[:, v, NO_TEMPORAL_REUSE].any())
+        repeats = bool(self.layer.reuse["no_temporal_reuse"][:, v].any())
         # Those of few instances first, which take the least work.
         for n in np.argsort(row.prod(axis=1), kind="stable").tolist():
             factors = row[n].tolist()
@@ -209,12 +201,12 @@ class Boundaries:
         top
             The next level that keeps any.
         """
-        spec, layer = self.spec, self.layer
+        levels, layer = self.hardware.levels, self.layer
         price = np.zeros(len(kept), PRICE)
         price["beyond"] = price["apart"] = 1.0
         for v in np.flatnonzero(kept).tolist():
             parent = parents[v]
-            if parent >= len(spec):
+            if parent >= len(levels):
                 continue
             shared = bool(self.lattice.shared[v])
             price["beyond"][v] = self.multicast(group.ids, v, top + 1, parent, mean=True).max()
@@ -222,14 +214,14 @@ class Boundaries:
             if shared and child >= 0:
                 price["apart"][v] = self._apart(group, v, child + 2)
             price["rounded"][v] = group.instances[parent if child < 0 else child] if shared else 0.0
-            word = min(1.0, spec[parent, CLUSTERS] / group.instances[parent]) / spec[parent, BLOCK_WORDS]
-            price["ask_pj"][v] = spec[parent, UPDATE_PJ if layer.read_write[v] else READ_PJ] * word
+            word = min(1.0, levels[parent]["clusters"] / group.instances[parent]) / levels[parent]["block_words"]
+            price["ask_pj"][v] = levels[parent]["update_pj" if layer.read_write[v] else "read_pj"] * word
             if layer.read_write[v]:
-                price["again_pj"][v] = spec[parent, READ_PJ] * word
+                price["again_pj"][v] = levels[parent]["read_pj"] * word
                 price["free"][v] = self.partition[v] * group.parted[parent, v]
             if child >= 0:
-                word = min(1.0, spec[child, CLUSTERS] / group.instances[child]) / spec[child, BLOCK_WORDS]
-                price["fill_pj"][v] = spec[child, WRITE_PJ] * word
+                word = min(1.0, levels[child]["clusters"] / group.instances[child]) / levels[child]["block_words"]
+                price["fill_pj"][v] = levels[child]["write_pj"] * word
                 if layer.read_write[v]:
                     price["fill_free"][v] = self.partition[v] * group.parted[child, v]
         return price

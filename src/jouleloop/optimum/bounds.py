@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import CAPACITY, MIN_WORDS, RESTING, Floats, Ints, Records
-from jouleloop.optimum.arrays import FIXED, HALO, IDLE, LEAST, MOST, Case, Grid
+from jouleloop.model.arrays import Floats, Ints, Records
+from jouleloop.model.price import fits
+from jouleloop.optimum.arrays import Case, Grid
 from jouleloop.optimum.closure import close
 from jouleloop.optimum.costs import crossing_pj, network_pj
 from jouleloop.optimum.lattice import digit_of, first_tile, next_tile
@@ -24,7 +25,7 @@ from jouleloop.optimum.words import boxes_of, common
 
 @njit
 def windows(
-    coef: Ints, side: Ints, place: Records, bounds: Ints, j: int, far: int = 0, grid: int = 0
+    coef: Ints, side: Records, place: Records, bounds: Ints, j: int, far: int = 0, grid: int = 0
 ) -> tuple[bool, bool, bool]:
     """What loops outside a tile over the rank of ``j`` do to it together, the innermost of all being over ``j``.
 
@@ -34,11 +35,11 @@ def windows(
     What one dimension moves is a multiple of what all tiles below its innermost loop span, and at most what is left of
     its bound beside that.
     """
-    rank = side[j, HALO]
+    rank = side[j].halo
     step, most = coef[rank, j] * place[j].across, bounds[j] // place[j].across - 1
     others, other, other_most = 0, 1, 0
     for d in range(side.shape[0]):
-        if d != j and side[d, HALO] == rank and place[d].outside > 1:
+        if d != j and side[d].halo == rank and place[d].outside > 1:
             others += 1
             other, other_most = coef[rank, d] * place[d].across, bounds[d] // place[d].across - 1
     if others > 1:
@@ -86,16 +87,16 @@ def _find_slide(case: Case, level: int, v: int, j: int, near: Ints, across: int)
     """
     coef, side, place = case.target.layer.coef[v], case.unrolled.side[v], case.scratch.place
     coincide = case.unrolled.edge[level - 1, v].coincide
-    resting = case.target.layer.reuse[level - 1, 0, RESTING]
-    rank = side[j, HALO]
+    resting = case.target.layer.reuse[level - 1, 0].resting
+    rank = side[j].halo
     length, along = 1, 1.0
     far = grid = 0
     idle = near_any = False
     for d in range(coef.shape[1]):
         length += coef[rank, d] * (place[d].extent - 1)
-        idle = idle or (side[d, IDLE] == 1 and place[d].outside > 1)
+        idle = idle or (side[d].idle and place[d].outside > 1)
         near_any = near_any or near[d] == 1
-        if side[d, HALO] != rank:
+        if side[d].halo != rank:
             continue
         along *= place[d].outside
         if near[j] == 1:
@@ -126,7 +127,7 @@ def _slid_pj(case: Case, level: int, v: int, j: int, start: int, iterations: flo
     axis, divisor, place = case.grid.axis, case.grid.divisor, case.scratch.place
     edge, rate, child = case.unrolled.edge[level - 1, v], case.unrolled.rate, level - 1
     # Steps that stand fetch nothing in Timeloop 4.
-    resting = case.target.layer.reuse[child, 0, RESTING]
+    resting = case.target.layer.reuse[child, 0].resting
     full, distinct = case.scratch.full_words[v], case.scratch.distinct[v]
     if s.step >= s.length:
         words = full * iterations
@@ -199,7 +200,7 @@ def _resumed_pj(case: Case, level: int, v: int, iterations: float, least_pj: flo
     resumed_pj = scratch.resumed_pj
     first = True
     for j in range(side.shape[0]):
-        if side[j, HALO] >= 0 and scratch.place[j].outside > 1:
+        if side[j].halo >= 0 and scratch.place[j].outside > 1:
             whole = axis[j].count - 1
             resumed_pj[whole] = 0.0
             _slide(case, level, v, j, whole, iterations, scratch.nowhere, resumed_pj)
@@ -209,30 +210,30 @@ def _resumed_pj(case: Case, level: int, v: int, iterations: float, least_pj: flo
 
 
 @njit
-def _sure_share(coef: Ints, side: Ints, place: Records, bounds: Ints, divisor: Records) -> float:
+def _sure_share(coef: Ints, side: Records, place: Records, bounds: Ints, divisor: Records) -> float:
     """Share of the iterations outside a trailing run that surely move a data space (*trailing run*)."""
     share = 1.0
     for d in range(place.shape[0]):
-        if side[d, HALO] >= 0 and place[d].outside > 1 and windows(coef, side, place, bounds, d, 0, 0)[0]:
+        if side[d].halo >= 0 and place[d].outside > 1 and windows(coef, side, place, bounds, d, 0, 0)[0]:
             share = min(share, 1.0 - 1.0 / divisor[d, 1].value)
     return share
 
 
 @njit
-def passable(slots: Ints, level: int) -> bool:
+def passable(slots: Records, level: int) -> bool:
     """Whether a level may go without any loop."""
     for d in range(slots.shape[1]):
-        if slots[level, d, FIXED] > 1 or (slots[level, d, FIXED] == 0 and slots[level, d, LEAST] > 1):
+        if slots[level, d].fixed > 1 or (slots[level, d].fixed == 0 and slots[level, d].least > 1):
             return False
     return True
 
 
 @njit
-def admits(slots: Ints, level: int, d: int, factor: int) -> bool:
+def admits(slots: Records, level: int, d: int, factor: int) -> bool:
     """Whether a level may have this factor of a dimension."""
-    if slots[level, d, FIXED] != 0:
-        return bool(factor == slots[level, d, FIXED])
-    return bool(slots[level, d, LEAST] <= factor <= slots[level, d, MOST])
+    if slots[level, d].fixed != 0:
+        return bool(factor == slots[level, d].fixed)
+    return bool(slots[level, d].least <= factor <= slots[level, d].most)
 
 
 @njit
@@ -292,7 +293,7 @@ def fill_bounds(case: Case, points: int, certain_pj: float) -> None:
             case.tables.enter[first : first + grid.state[level + 1, k, dims]] = np.inf
         closed = False
         for j in range(dims):
-            if scratch.left[j] and case.slots[level, j, FIXED] != 1:
+            if scratch.left[j] and case.slots[level, j].fixed != 1:
                 closed = True
                 close(case, points, level, j, True)
                 # Nothing is outside the outermost level, so no run goes on there.
@@ -400,8 +401,8 @@ def _fits(case: Case, level: int, point: int) -> bool:
         if case.keep[child, v]:
             needed += words
         scratch.full_words[v] = words
-    scratch.roomless[point] = needed > case.target.spec[child, CAPACITY]
-    return bool(case.target.spec[child, MIN_WORDS] <= needed <= case.target.spec[child, CAPACITY])
+    scratch.roomless[point] = needed > case.target.hardware.levels[child].capacity_words
+    return fits(case.target.hardware.levels[child], needed)
 
 
 @njit(inline="always")
@@ -473,9 +474,9 @@ def _passes_on(case: Case, child: int) -> bool:
         if case.keep[child, v] or case.unrolled.edge[child, v].parent >= 0:
             return False
     for d in range(case.slots.shape[1]):
-        if case.slots[child, d, FIXED] != 1:
+        if case.slots[child, d].fixed != 1:
             return False
-    return bool(case.target.spec[child, MIN_WORDS] <= 0.0)
+    return bool(case.target.hardware.levels[child].least_words <= 0.0)
 
 
 @njit
@@ -544,7 +545,7 @@ def _find_crossed(case: Case, level: int) -> None:
         scratch.crossed[v] = case.unrolled.edge[level - 1, v].parent >= 0
         scratch.shares[v] = False
         for d in range(side.shape[1]):
-            scratch.shares[v] = scratch.shares[v] or side[v, d, HALO] >= 0
+            scratch.shares[v] = scratch.shares[v] or side[v, d].halo >= 0
 
 
 @njit
@@ -645,10 +646,10 @@ def _price_unstarted(
     for v in range(side.shape[0]):
         if not scratch.crossed[v]:
             continue
-        if side[v, j, IDLE] == 1:
+        if side[v, j].idle:
             scratch.idle[idles] = v
             idles += 1
-        elif side[v, j, HALO] < 0:
+        elif side[v, j].halo < 0:
             base_pj += scratch.moving_pj[v]
         else:
             scratch.slid[slides] = v
@@ -670,12 +671,12 @@ def _trailing_pj(case: Case, level: int, v: int, kind: int, iterations: float) -
     side, scratch, grid, child = case.unrolled.side[v], case.scratch, case.grid, level - 1
     trailing = 1.0
     for d in range(side.shape[0]):
-        if side[d, IDLE] == 1 and grid.axis[d].kind == kind:
+        if side[d].idle and grid.axis[d].kind == kind:
             trailing *= grid.divisor[d, scratch.start[d]].value / scratch.place[d].tile_size
     words = scratch.sure_words[v] / trailing
     asked, filled = float(math.floor(words * scratch.distinct[v])), float(math.floor(words))
     sent_pj = network_pj(case.unrolled.rate, child, v, words, 0.0, 0.0)
     least_pj = crossing_pj(case.unrolled.rate, child, v, asked, filled, sent_pj)
-    if case.target.layer.reuse[child, 0, RESTING] and scratch.shares[v]:
+    if case.target.layer.reuse[child, 0].resting and scratch.shares[v]:
         return _resumed_pj(case, level, v, iterations / trailing, least_pj)
     return least_pj

@@ -14,8 +14,7 @@ import numpy as np
 
 from jouleloop.mapspace.space import FactorSlot, MapSpace
 from jouleloop.mapspace.spatial import Arrangement, Factors, arrangements_of, fitting_choices
-from jouleloop.model.arrays import DIM, MAX_LOOPS, Ints
-from jouleloop.optimum.arrays import HALO, IDLE
+from jouleloop.model.arrays import LOOP, MAX_LOOPS, Ints, Records
 from jouleloop.optimum.mirror import Mirror, firsts
 
 #: Most unrollings that are listed; a space of more is searched in part.
@@ -37,15 +36,13 @@ class _Merging:
         Whether words of outputs lie apart.
     """
 
-    def __init__(self, space: MapSpace, side: Ints, *, leaks: bool, takes: bool, wired: bool, gaps: bool) -> None:
+    def __init__(self, space: MapSpace, side: Records, *, leaks: bool, takes: bool, wired: bool, gaps: bool) -> None:
         self.space = space
         #: By data space: which dimensions leave it in place, and the rank that each shares, or -1.
-        self.sides = [
-            (idle.tolist(), halo.tolist()) for idle, halo in zip(side[..., IDLE], side[..., HALO], strict=True)
-        ]
+        self.sides = [(idle.tolist(), halo.tolist()) for idle, halo in zip(side["idle"], side["halo"], strict=True)]
         levels = len(space.temporal)
         #: Dimensions that share no rank.
-        self.is_free = tuple(map(bool, np.all(side[..., HALO] < 0, axis=0)))
+        self.is_free = tuple(map(bool, np.all(side["halo"] < 0, axis=0)))
         # Where a level does not reuse all or leaks, or networks take energy or distribute, it counts what is unrolled
         # where. So it does where outputs have gaps: partitions are cut to whole words level by level.
         self.wired = wired
@@ -124,7 +121,7 @@ class Candidates:
         self,
         space: MapSpace,
         kept_dims: Ints,
-        side: Ints,
+        side: Records,
         stopped: Callable[[], bool],
         mirrors: Sequence[Mirror] = (),
         **takes: bool,
@@ -223,9 +220,9 @@ class Candidates:
         return len(self._loops)
 
     @property
-    def loops(self) -> tuple[Ints, Ints]:
+    def loops(self) -> tuple[Ints, Records]:
         """All arrangements that were asked for."""
-        return self.loops_after(np.zeros(0, np.int64), np.zeros((0, MAX_LOOPS, 3), np.int64))
+        return self.loops_after(np.zeros(0, np.int64), np.zeros((0, MAX_LOOPS), LOOP))
 
     def arranged(self, level: int, n: int) -> tuple[int, int]:
         """Return where all arrangements of some factors of a level are, the first and the one after the last."""
@@ -270,16 +267,15 @@ class Candidates:
         self.__dict__.pop("row", None)
         self._tables, self._loops = {}, []
 
-    def loops_after(self, counts: Ints, loops: Ints) -> tuple[Ints, Ints]:
+    def loops_after(self, counts: Ints, loops: Records) -> tuple[Ints, Records]:
         """Return `Arrangements.counts` and `Arrangements.loops` with all that `arrange` has added since these."""
         added = self._loops[len(counts) :]
         if not added:
             return counts, loops
-        more = np.zeros((len(added), MAX_LOOPS, 3), np.int64)
+        more = np.zeros((len(added), MAX_LOOPS), LOOP)
         for n, placed in enumerate(added):
-            if placed:
-                more[n, : len(placed)] = placed
-        more[..., DIM] = self.place[more[..., DIM]]
+            more[n, : len(placed)] = list(placed)
+        more["dim"] = self.place[more["dim"]]
         return np.append(counts, [len(placed) for placed in added]), np.concatenate([loops, more])
 
 

@@ -14,7 +14,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.space import MapSpace
-from jouleloop.model.arrays import CAPACITY, CLUSTERS, LEAK_PJ, MIN_WORDS, READ_PJ, UPDATE_PJ, WRITE_PJ, Records
+from jouleloop.model.arrays import Records
 from jouleloop.model.encode import encode_hardware
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES, Objective
@@ -227,28 +227,28 @@ def _problem(space: MapSpace) -> dict[str, Any]:
 def _architecture(space: MapSpace, costs: EnergyCosts, rules: Rules) -> dict[str, Any]:
     arch = space.arch
     spaces = [data.name for data in space.problem.data_spaces]
-    spec = encode_hardware(arch, costs, rules, spaces)[::-1]
+    levels = encode_hardware(arch, costs, rules, spaces).levels[::-1]
     return {
         "name": arch.name,
         "compute_pj": costs.compute_pj,
         "levels": [
             {
                 "name": level.name,
-                "capacity_words": None if np.isinf(row[CAPACITY]) else int(row[CAPACITY]),
-                "least_words": int(np.ceil(row[MIN_WORDS])),
+                "capacity_words": None if np.isinf(row["capacity_words"]) else int(row["capacity_words"]),
+                "least_words": int(np.ceil(row["least_words"])),
                 "block_words": level.block_words,
-                "clusters": int(row[CLUSTERS]),
+                "clusters": int(row["clusters"]),
                 "fanout": list(fanout),
-                "read_pj": float(row[READ_PJ]),
-                "write_pj": float(row[WRITE_PJ]),
-                **({"update_pj": float(row[UPDATE_PJ])} if rules.charges_updates else {}),
-                **({"leak_pj": float(row[LEAK_PJ])} if rules.counts_leakage else {}),
+                "read_pj": float(row["read_pj"]),
+                "write_pj": float(row["write_pj"]),
+                **({"update_pj": float(row["update_pj"])} if rules.charges_updates else {}),
+                **({"leak_pj": float(row["leak_pj"])} if rules.counts_leakage else {}),
                 "read_bandwidth_words": level.read_bandwidth_words,
                 "write_bandwidth_words": level.write_bandwidth_words,
                 "shared_bandwidth_words": level.shared_bandwidth_words,
                 **_networks(level, costs, spaces),
             }
-            for level, row, fanout in zip(arch.levels, spec, arch.fanout, strict=True)
+            for level, row, fanout in zip(arch.levels, levels, arch.fanout, strict=True)
         ],
     }
 
@@ -262,8 +262,7 @@ def _networks(level: StorageLevel, costs: EnergyCosts, spaces: list[str]) -> dic
             continue
         charges = {}
         for space in spaces if network.name in tables else ():
-            _, *pairs = tables[network.name].encoded(network, space)
-            charges[space] = [pairs[at : at + 2] for at in range(0, len(pairs), 2)]
+            charges[space] = [list(pair) for pair in tables[network.name].rows(network, space)]
         kind = {MESH: "mesh", TREE: "tree", MULTICAST: "table"}[network.kind]
         way = {"kind": kind, "back": level.back is None or network is level.back, "charges": charges}
         found.append(way | {key: getattr(network, key) for key in ("hop_pj", "router_pj", "ingress_pj", "adder_pj")})

@@ -9,31 +9,20 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.mapspace.space import MapSpace
 from jouleloop.model.arrays import (
-    BOUND,
     CHARGED,
-    DIM,
-    FANOUT_X,
-    FANOUT_Y,
-    HOP_PJ,
-    INGRESS_PJ,
-    KIND,
     MESH_BACK,
     MESH_IN,
-    NETWORK,
-    NO_MULTICAST,
-    REDUCES,
-    ROUTER_PJ,
-    SPEC,
-    WAY,
-    WAYS,
+    NO_ENERGY,
     Bools,
     Floats,
+    HardwareArrays,
     Ints,
     LayerArrays,
+    Record,
     Records,
 )
 from jouleloop.model.network import is_wired, takes_energy
-from jouleloop.optimum.arrays import CHARGE, HALO, MOVED, PLAIN, STANDING
+from jouleloop.optimum.arrays import CHARGE, MOVED, PLAIN, STANDING
 from jouleloop.optimum.candidates import Candidates
 
 #: Most arrangements of spatial loops whose hops are counted; rows beyond take the bound that knows no order.
@@ -42,7 +31,7 @@ _MOST_ARRANGED = 100_000
 
 @njit
 def _least_hops(
-    counts: Ints, loops: Ints, places: Ints, moves: Bools, columns: int, rows: int, instances: Ints, least: Floats
+    counts: Ints, loops: Records, places: Ints, moves: Bools, columns: int, rows: int, instances: Ints, least: Floats
 ) -> None:
     """Write by row of factors and data space the hops of one word to every distinct box, least over arrangements.
 
@@ -65,17 +54,17 @@ def _least_hops(
 
 
 @njit
-def _span_boxes(loops: Ints, moves: Bools, low: Ints, high: Ints) -> None:
+def _span_boxes(loops: Records, moves: Bools, low: Ints, high: Ints) -> None:
     """Write by box and column the first and the last row of the instances that hold it; -1 where there is none."""
     columns = low.shape[1]
     high[:] = -1
     for i in range(low.shape[0]):
         rest, box, weight = i, 0, 1
         for s in range(loops.shape[0] - 1, -1, -1):
-            if moves[loops[s, DIM]]:
-                box += weight * (rest % loops[s, BOUND])
-                weight *= loops[s, BOUND]
-            rest //= loops[s, BOUND]
+            if moves[loops[s].dim]:
+                box += weight * (rest % loops[s].bound)
+                weight *= loops[s].bound
+            rest //= loops[s].bound
         column, row = i % columns, i // columns
         if high[box, column] < 0:
             low[box, column] = row
@@ -96,15 +85,15 @@ def _count_hops(low: Ints, high: Ints, middle: float) -> float:
     return hops
 
 
-def split_by_hops(spec: Floats, layer: LayerArrays, side: Ints, candidates: Candidates) -> None:
+def split_by_hops(hardware: HardwareArrays, layer: LayerArrays, side: Records, candidates: Candidates) -> None:
     """Let an unrolling wait once for each best way that words can go, with the arrangements that are no better.
 
     How far the words of every data space go follows from the arrangement: one is least for weights, another for inputs.
     """
     moves = (layer.coef != 0).any(axis=1)
-    for level in range(spec.shape[0]):
+    for level in range(len(hardware.levels)):
         rows = candidates.row[level, : len(candidates.rows[level])]
-        if not is_wired(spec[level : level + 1]) or not len(rows):
+        if not is_wired(hardware.networks[level : level + 1]) or not len(rows):
             continue
         places = []
         for n in range(len(rows)):
@@ -115,12 +104,12 @@ def split_by_hops(spec: Floats, layer: LayerArrays, side: Ints, candidates: Cand
         one = np.concatenate([np.arange(*place) for place in places])
         least = np.full((len(one), len(moves)), np.inf)
         counts, loops = candidates.loops
-        columns, lines = int(spec[level, FANOUT_X]), int(spec[level, FANOUT_Y])
+        columns, lines = hardware.levels[["fanout_x", "fanout_y"]][level].tolist()
         apart = np.stack([one, one + 1], axis=1)
         _least_hops(counts, loops, apart, moves, columns, lines, rows.prod(axis=1)[owner], least)
         # Where boxes may be fewer than indices that move them, nothing is known.
         for v in range(len(moves)):
-            least[_Rows(spec, layer, side, level, v, rows).overlaps[owner], v] = 0.0
+            least[_Rows(hardware, layer, side, level, v, rows).overlaps[owner], v] = 0.0
         ends = np.cumsum(np.bincount(owner, minlength=len(rows)))
         candidates.split(level, [_no_better(own) for own in np.split(least, ends[:-1])])
 
@@ -143,49 +132,57 @@ def _no_better(hops: Floats) -> list[list[int]]:
 
 
 def find_charges(
-    space: MapSpace, spec: Floats, layer: LayerArrays, side: Ints, candidates: Candidates, *, links: bool = True
+    space: MapSpace,
+    hardware: HardwareArrays,
+    layer: LayerArrays,
+    side: Records,
+    candidates: Candidates,
+    *,
+    links: bool = True,
 ) -> Records:
     """Return `Parts.charge`; it knows no levels where no network takes energy and none is distributed.
 
     ``links``: whether what neighbours hand on is charged (lemma *links are paid*).
     """
-    levels, spaces = spec.shape[0], layer.coef.shape[0]
+    levels, spaces = len(hardware.levels), layer.coef.shape[0]
     spreads = [level.network.spreads for level in reversed(space.arch.levels)]
-    if not takes_energy(spec) and not any(spreads):
+    if not takes_energy(hardware.networks) and not any(spreads):
         levels = 0
     rows = max(1, candidates.row.shape[1]) if levels else 1
     table = np.zeros((spaces, levels, rows), CHARGE)
     table["sharers"] = 1.0
-    wired = bool(is_wired(spec))
+    wired = bool(is_wired(hardware.networks))
     for level in range(levels):
         own = candidates.row[level, : len(candidates.rows[level])]
         shared = level > 0 and spreads[level - 1]
-        takes = (spec[level, NETWORK + KIND : SPEC : WAY] != 0).any()
+        takes = (hardware.networks["kind"][level] != NO_ENERGY).any()
         if not len(own) or not (takes or shared):
             continue
-        hops = _arranged_hops(spec, layer, candidates, level, own) if takes and wired else None
+        hops = _arranged_hops(hardware.levels[level], layer, candidates, level, own) if takes and wired else None
         for v in range(spaces):
-            row = _Rows(spec, layer, side, level, v, own)
+            row = _Rows(hardware, layer, side, level, v, own)
             found = table[v, level, : len(own)]
             if shared:
                 found["sharers"] = row.instances / row.distinct
             if takes:
                 plain = level > 0 and not any(space.reuse) and not any(spreads)
                 own_hops = None if hops is None else hops[:, v]
-                _fill_charge(spec, row, own_hops, found, plain=plain)
+                _fill_charge(hardware, row, own_hops, found, plain=plain)
                 if links:
-                    _raise_charge(spec, row, own_hops, found)
+                    _raise_charge(hardware, row, own_hops, found)
     return table
 
 
 class _Rows:
     """Instances and boxes of one data space below one level, by row of factors."""
 
-    def __init__(self, spec: Floats, layer: LayerArrays, side: Ints, level: int, v: int, rows: Ints) -> None:
-        self.level, self.v, self.spaces, self.written = level, v, len(layer.coef), bool(layer.read_write[v])
+    def __init__(
+        self, hardware: HardwareArrays, layer: LayerArrays, side: Records, level: int, v: int, rows: Ints
+    ) -> None:
+        self.level, self.v, self.written = level, v, bool(layer.read_write[v])
         self.instances = rows.prod(axis=1)
-        self.multicasts = not bool(layer.reuse[level, v, NO_MULTICAST])
-        halo = side[v, :, HALO] >= 0
+        self.multicasts = not bool(layer.reuse["no_multicast"][level, v])
+        halo = side["halo"][v] >= 0
         #: Whether any of its ranks is shared, and, by row, whether such a rank is unrolled here, so that links serve.
         self.shares = bool(halo.any())
         self.near = (rows[:, halo] > 1).any(axis=1)
@@ -206,7 +203,7 @@ class _Rows:
         #: Distinct boxes at least, and of those what moving links cannot serve.
         self.linkless = self.distinct / widest
         place = np.arange(max(1, int(self.instances.max())))
-        columns, middle = int(spec[level, FANOUT_X]), (spec[level, FANOUT_Y] - 1) / 2
+        columns, middle = int(hardware.levels["fanout_x"][level]), (hardware.levels["fanout_y"][level] - 1) / 2
         self.distance = place % columns + np.abs(place // columns - middle)
 
     def least_hops(self, boxes: Floats) -> Floats:
@@ -219,7 +216,7 @@ class _Rows:
         return found
 
 
-def _arranged_hops(spec: Floats, layer: LayerArrays, candidates: Candidates, level: int, rows: Ints) -> Floats:
+def _arranged_hops(mesh: Record, layer: LayerArrays, candidates: Candidates, level: int, rows: Ints) -> Floats:
     """Return the least hops by row and data space; infinite where arrangements are too many."""
     moves = (layer.coef != 0).any(axis=1)
     places = np.zeros((len(rows), 2), np.int64)
@@ -230,12 +227,12 @@ def _arranged_hops(spec: Floats, layer: LayerArrays, candidates: Candidates, lev
     counts, loops = candidates.loops
     instances = rows.prod(axis=1)
     least = np.full((len(rows), len(moves)), np.inf)
-    columns, lines = int(spec[level, FANOUT_X]), int(spec[level, FANOUT_Y])
+    columns, lines = int(mesh["fanout_x"]), int(mesh["fanout_y"])
     _least_hops(counts, loops, places, moves, columns, lines, instances, least)
     return least
 
 
-def _fill_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Records, *, plain: bool) -> None:
+def _fill_charge(hardware: HardwareArrays, row: _Rows, hops: Floats | None, found: Records, *, plain: bool) -> None:
     """Write what every word that is asked for costs at least [pJ], of one instance of the level.
 
     ``plain``: no link serves a step of a data space that shares no rank, and all levels hold what they are sent.
@@ -246,23 +243,26 @@ def _fill_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Records, 
         loose = np.maximum(row.least_hops(boxes), np.where(row.near, 0.0, row.instances - row.distinct))
         # Without a fan-out nothing hops.
         each = np.where(row.instances == 1, 0.0, np.where(row.near | np.isinf(hops), loose, hops) / boxes)
-    spec_row = spec[row.level]
-    for way in range(WAYS):
-        network = spec_row[NETWORK + way * WAY : NETWORK + (way + 1) * WAY]
-        twice = network[KIND] == MESH_BACK and row.written and spec_row[REDUCES] == 0.0
+    for way, network in enumerate(hardware.networks[row.level]):
+        twice = _goes_twice(hardware, row, network)
         exact = plain and not row.shares
-        if network[KIND] in (MESH_BACK, MESH_IN) and (exact or not twice):
+        if network["kind"] in (MESH_BACK, MESH_IN) and (exact or not twice):
             # Outputs that go twice are at least as many words as once.
             routers = np.maximum(each, 1.0) if twice or not exact else 1.0 + np.floor(each)
-            more_pj = routers * network[ROUTER_PJ] + network[INGRESS_PJ]
-            _add(found["filled_pj"], row, each * network[HOP_PJ] + more_pj)
+            more_pj = routers * network["router_pj"] + network["ingress_pj"]
+            _add(found["filled_pj"], row, each * network["hop_pj"] + more_pj)
             # The words of a level that bypasses become a whole multiple where there are no gaps, the hops stay.
-            _add(found["bypassed_pj"], row, each * network[HOP_PJ] + (more_pj if exact and not row.gaps else 0.0))
-        elif network[KIND] == CHARGED and exact:
-            charged_pj = _charged_pj(spec, row, way)
+            _add(found["bypassed_pj"], row, each * network["hop_pj"] + (more_pj if exact and not row.gaps else 0.0))
+        elif network["kind"] == CHARGED and exact:
+            charged_pj = _charged_pj(hardware.transfers[row.level, way, row.v], row)
             _add(found["filled_pj"], row, charged_pj)
             if not row.gaps:
                 _add(found["bypassed_pj"], row, charged_pj)
+
+
+def _goes_twice(hardware: HardwareArrays, row: _Rows, network: Record) -> bool:
+    """Whether outputs go back and out again, since the level cannot add."""
+    return bool(network["kind"] == MESH_BACK and row.written and not hardware.levels["reduces"][row.level])
 
 
 def _add(found: Floats, row: _Rows, each_pj: Floats) -> None:
@@ -271,14 +271,12 @@ def _add(found: Floats, row: _Rows, each_pj: Floats) -> None:
     found[:, MOVED] += each_pj * row.linkless
 
 
-def _raise_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Records) -> None:
+def _raise_charge(hardware: HardwareArrays, row: _Rows, hops: Floats | None, found: Records) -> None:
     """Raise what steps cost to what the words take that are asked for and those that neighbours hand on together."""
-    ways = spec[row.level, NETWORK : NETWORK + WAYS * WAY].reshape(WAYS, WAY)
     meshes = [
-        way
-        for way in ways
-        if way[KIND] in (MESH_BACK, MESH_IN)
-        and not (way[KIND] == MESH_BACK and row.written and spec[row.level, REDUCES] == 0.0)
+        network
+        for network in hardware.networks[row.level]
+        if network["kind"] in (MESH_BACK, MESH_IN) and not _goes_twice(hardware, row, network)
     ]
     keys = np.stack([row.instances, row.most, row.distinct, row.linkless], axis=1).astype(np.int64)
     kinds, kind_of = np.unique(keys, axis=0, return_inverse=True)
@@ -289,9 +287,9 @@ def _raise_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Records)
         linked = np.maximum(0, distinct - asked)
         way_out = np.maximum(far[: most + 1] + linked, instances - asked)
         total_pj = np.zeros(most + 1)
-        for way in meshes if instances > 1 else ():
-            total_pj += way_out * way[HOP_PJ] + np.maximum(way_out, asked + 2 * linked) * way[ROUTER_PJ]
-            total_pj += asked * way[INGRESS_PJ]
+        for network in meshes if instances > 1 else ():
+            total_pj += way_out * network["hop_pj"] + np.maximum(way_out, asked + 2 * linked) * network["router_pj"]
+            total_pj += asked * network["ingress_pj"]
         for kind, first in ((PLAIN, distinct), (MOVED, linkless), (STANDING, 0)):
             least[n, kind] = total_pj[first:].min()
     least = least[kind_of.ravel()]
@@ -300,20 +298,16 @@ def _raise_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Records)
         # these alone, though every box is asked for.
         known = row.near & ~row.overlaps & np.isfinite(hops) & (row.instances > 1) & row.multicasts
         exact_pj = np.zeros(len(hops))
-        for way in meshes:
-            exact_pj += hops * way[HOP_PJ] + np.maximum(hops, row.distinct) * way[ROUTER_PJ]
-            exact_pj += row.distinct * way[INGRESS_PJ]
+        for network in meshes:
+            exact_pj += hops * network["hop_pj"] + np.maximum(hops, row.distinct) * network["router_pj"]
+            exact_pj += row.distinct * network["ingress_pj"]
         least[known, PLAIN] = np.maximum(least[known, PLAIN], exact_pj[known])
     found["filled_pj"] = np.maximum(found["filled_pj"], least)
 
 
-def _charged_pj(spec: Floats, row: _Rows, way: int) -> Floats:
+def _charged_pj(transfers: Records, row: _Rows) -> Floats:
     """Return what a table charges for a transfer, by row; see `jouleloop.model.network`."""
-    spaces = row.spaces
-    entry = (spec.shape[1] - SPEC) // (WAYS * spaces)
-    charges = spec[row.level, SPEC + (way * spaces + row.v) * entry :][:entry]
     each = np.zeros(len(row.distinct))
-    for k in range(int(charges[0])):
-        multicast, energy_pj = charges[1 + 2 * k : 3 + 2 * k]
+    for multicast, energy_pj in transfers.tolist():
         each[(multicast == 0.0) | (row.instances / row.distinct == multicast)] = energy_pj
     return each

@@ -6,7 +6,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints, Records
-from jouleloop.optimum.arrays import FIXED, RANK, Case
+from jouleloop.optimum.arrays import Case
 from jouleloop.optimum.lattice import digit_of
 
 
@@ -72,7 +72,7 @@ def _may_cut(case: Case, loops: _Loops, d: int) -> bool:
     """Whether the level of some loops may cut a dimension where its innermost loop is that of theirs."""
     axis, slot = case.grid.axis, case.slots[loops.level]
     own = axis[loops.j].kind >= 0 and axis[d].kind == axis[loops.j].kind
-    return bool(slot[d, FIXED] == 0 and slot[d, RANK] >= slot[loops.j, RANK] and (loops.fresh or own))
+    return bool(slot[d].fixed == 0 and slot[d].rank >= slot[loops.j].rank and (loops.fresh or own))
 
 
 @njit
@@ -137,8 +137,8 @@ def _cut_place(case: Case, loops: _Loops, d: int, start: int, index: int, severa
     radix = axis[d].radix if loops.whole else grid.state[loops.level, kind, d]
     several[:] = -1
     now = index
-    if slot[d, FIXED] > 1:
-        now = _without(divisor, now, slot[d, FIXED])
+    if slot[d].fixed > 1:
+        now = _without(divisor, now, slot[d].fixed)
         if now < 0:
             return -1
     elif sole[d] >= 0 and now != sole[d]:
@@ -150,7 +150,7 @@ def _cut_place(case: Case, loops: _Loops, d: int, start: int, index: int, severa
     digit = now if loops.whole else digit_of(sole, grid.pair_of, d, started, start, now)
     if digit < 0:
         return -1
-    if d == loops.j and slot[d, FIXED] == 0 and sole[d] < 0:
+    if d == loops.j and slot[d].fixed == 0 and sole[d] < 0:
         for t in range(divisor[now].primes):
             low = grid.pair[d, digit].down[t] if started else divisor[now].down[t]
             several[t] = low * radix
@@ -211,9 +211,9 @@ def close(case: Case, points: int, level: int, j: int, fresh: bool) -> None:
     kind = axis[j].kind
     has_fixed = False
     for d in range(dims):
-        if slot[d, FIXED] > 1:
+        if slot[d].fixed > 1:
             has_fixed = True
-            if slot[d, RANK] < slot[j, RANK] or (not fresh and axis[d].kind != kind):
+            if slot[d].rank < slot[j].rank or (not fresh and axis[d].kind != kind):
                 return
     top = case.slots.shape[0] - 1
     # Where nothing but the outermost level is outside, a run that goes on started with the whole tile: the tile alone

@@ -3,7 +3,7 @@
 import math
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, READ_PJ, UPDATE_PJ, WRITE_PJ, Encoded, Record, Records
+from jouleloop.model.arrays import Encoded, Record, Records
 from jouleloop.optimum.arrays import MOVED, PLAIN, STANDING, Unrolled
 
 
@@ -78,20 +78,20 @@ def fill_rate(target: Encoded, unrolled: Unrolled, v: int, child: int, parent: i
     share what they hold are asked for a part, and filled with one; what is left of that beyond a partition is rounded,
     by half a word at most.
     """
-    rate, spec, read_write = unrolled.rate, target.spec, target.layer.read_write[v]
+    rate, levels, read_write = unrolled.rate, target.hardware.levels, target.layer.read_write[v]
     clear_rate(rate[child, v])
-    sharing = min(unrolled.instances[parent], spec[parent, CLUSTERS])
-    rate[child, v].ask_block = spec[parent, BLOCK_WORDS] * unrolled.edge[parent + 1, v].sharers
+    sharing = min(unrolled.instances[parent], levels[parent].clusters)
+    rate[child, v].ask_block = levels[parent].block_words * unrolled.edge[parent + 1, v].sharers
     rate[child, v].ask_free = unrolled.edge[parent, v].partitioned + _rounded(unrolled.edge[parent + 1, v].sharers)
     if read_write:
-        rate[child, v].ask_pj = spec[parent, UPDATE_PJ] * sharing
-        rate[child, v].again_pj = spec[parent, READ_PJ] * sharing
+        rate[child, v].ask_pj = levels[parent].update_pj * sharing
+        rate[child, v].again_pj = levels[parent].read_pj * sharing
     else:
-        rate[child, v].ask_pj = spec[parent, READ_PJ] * sharing
+        rate[child, v].ask_pj = levels[parent].read_pj * sharing
     if child >= 0:
-        sharing = min(unrolled.instances[child], spec[child, CLUSTERS])
-        rate[child, v].fill_block = spec[child, BLOCK_WORDS] * unrolled.edge[child + 1, v].sharers
-        rate[child, v].fill_pj = spec[child, WRITE_PJ] * sharing
+        sharing = min(unrolled.instances[child], levels[child].clusters)
+        rate[child, v].fill_block = levels[child].block_words * unrolled.edge[child + 1, v].sharers
+        rate[child, v].fill_pj = levels[child].write_pj * sharing
         if read_write and target.elided:
             rate[child, v].fill_free = unrolled.edge[child, v].partitioned
             rate[child, v].fill_free += _rounded(unrolled.edge[child + 1, v].sharers)

@@ -10,15 +10,12 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    BOUND,
-    CAPACITY,
-    DIM,
-    NO_COALESCE,
     SPATIAL,
     TEMPORAL,
     Bools,
     Ints,
     NestArrays,
+    Record,
     Records,
     WorkArrays,
 )
@@ -31,13 +28,9 @@ from jouleloop.optimum.arrays import (
     ENTER,
     EVALUATED,
     EXPAND,
-    FIRST,
-    FIXED,
-    LAST,
     LEFT_OUT,
     NO_TILE,
     OPENED,
-    ORDERED,
     PRODUCT,
     RUNNING,
     SLACK,
@@ -51,6 +44,7 @@ from jouleloop.optimum.arrays import (
 )
 from jouleloop.optimum.bounds import admits, further, passable
 from jouleloop.optimum.lattice import digit, index_of
+from jouleloop.optimum.mesh import has_windows
 from jouleloop.optimum.order import (
     ascends,
     decode_order,
@@ -131,19 +125,19 @@ def note(tally: Tally, what: int, level: int, point: int, order: int, value: flo
 
 
 @njit
-def _next_arrangement(arrangements: Arrangements, run: Ints, chosen: Ints, member: int) -> bool:
+def _next_arrangement(arrangements: Arrangements, run: Record, chosen: Ints, member: int) -> bool:
     """Advance to the next arrangement of a member, the outermost level fastest, or to the next member (first -1).
 
     Returns False after the last member.
     """
-    if member >= run[FIRST]:
+    if member >= run.first:
         for level in range(chosen.shape[0] - 1, -1, -1):
             chosen[level] += 1
             if chosen[level] < arrangements.members[member, level, 1]:
                 return True
             chosen[level] = arrangements.members[member, level, 0]
     chosen[0] = -1
-    return bool(member + 1 < run[LAST])
+    return bool(member + 1 < run.last)
 
 
 @njit
@@ -164,7 +158,7 @@ def _holds_passed(case: Case, keep: Bools, work: WorkArrays) -> bool:
             if keep[level, v]:
                 words += work.access[level, v].tile
                 passed = passed or not case.keep[level, v]
-        if passed and words > case.target.spec[level, CAPACITY]:
+        if passed and words > case.target.hardware.levels[level].capacity_words:
             return False
     return True
 
@@ -174,8 +168,8 @@ def _place_innermost(case: Case, path: Path, moving: Ints, n: int) -> None:
     """Write the innermost loops of the nest in their order."""
     for a in range(n):
         d = moving[a]
-        path.nest.loops[0, TEMPORAL, n - 1 - a, DIM] = d
-        path.nest.loops[0, TEMPORAL, n - 1 - a, BOUND] = case.grid.divisor[
+        path.nest.loops[0, TEMPORAL, n - 1 - a].dim = d
+        path.nest.loops[0, TEMPORAL, n - 1 - a].bound = case.grid.divisor[
             d, digit(case.grid.axis, path.node[0].point, d)
         ].value
 
@@ -187,21 +181,19 @@ def _place_spatial(arrangements: Arrangements, chosen: Ints, nest: NestArrays) -
         spatials = arrangements.counts[chosen[level]]
         nest.counts[level, SPATIAL] = spatials
         for s in range(spatials):
-            for place in range(3):
-                nest.loops[level, SPATIAL, s, place] = arrangements.loops[chosen[level], s, place]
+            nest.loops[level, SPATIAL, s] = arrangements.loops[chosen[level], s]
 
 
 @njit
 def _evaluate_arrangements(
-    case: Case, path: Path, run: Ints, arrangements: Arrangements, work: WorkArrays, tally: Tally, chosen: Ints
+    case: Case, path: Path, run: Record, arrangements: Arrangements, work: WorkArrays, tally: Tally, chosen: Ints
 ) -> float:
     """Evaluate the nest in all arrangements that can matter; return the least energy [pJ]."""
     nest, best = path.nest, tally.best
     least_pj = np.inf
     # Of windows the model may look at every instance for what its neighbours hand on.
-    windows = case.mesh.pairs.shape[0] > 1
-    ticks = _EVALUATION_TICKS + (int(case.unrolled.instances[0]) if windows else 0)
-    member = run[FIRST] - 1
+    ticks = _EVALUATION_TICKS + (int(case.unrolled.instances[0]) if has_windows(case.mesh) else 0)
+    member = run.first - 1
     while _next_arrangement(arrangements, run, chosen, member):
         if chosen[0] < 0:
             member += 1
@@ -228,7 +220,7 @@ def _evaluate_arrangements(
 def _evaluate_leaf(
     case: Case,
     path: Path,
-    run: Ints,
+    run: Record,
     arrangements: Arrangements,
     work: WorkArrays,
     tally: Tally,
@@ -252,14 +244,14 @@ def _evaluate_leaf(
     # Bounds take words to pass by a level that they pass through.
     for level in range(nest.counts.shape[0]):
         for v in range(case.keep.shape[1]):
-            nest.keep[level, v] = case.keep[level, v] or case.target.layer.reuse[level, v, NO_COALESCE]
+            nest.keep[level, v] = case.keep[level, v] or case.target.layer.reuse[level, v].no_coalesce
     least_pj = np.inf
     more = True
     while more:
         _place_innermost(case, path, moving, n)
         least_pj = min(least_pj, _evaluate_arrangements(case, path, run, arrangements, work, tally, chosen))
         # The order of the innermost loops changes nothing but what neighbours hand on between the compute units.
-        more = run[ORDERED] == 0 and order_after(moving, start, stop)
+        more = run.ordered == 0 and order_after(moving, start, stop)
     return float(least_pj)
 
 
@@ -297,15 +289,15 @@ def _only_cut(case: Case, level: int, target: Ints, inner: Ints, moving: Ints) -
     for d in range(target.shape[0]):
         whole = divisor[d, target[d]].value
         part = 1
-        if slots[level, d, FIXED] != 0:
-            if whole % slots[level, d, FIXED] != 0:
+        if slots[level, d].fixed != 0:
+            if whole % slots[level, d].fixed != 0:
                 return -1, 0
-            part = whole // slots[level, d, FIXED]
+            part = whole // slots[level, d].fixed
         else:
             for k in range(level):
-                if slots[k, d, FIXED] == 0:
+                if slots[k, d].fixed == 0:
                     return -2, 0
-                part *= slots[k, d, FIXED]
+                part *= slots[k, d].fixed
             if whole % part != 0 or not admits(slots, level, d, whole // part):
                 return -1, 0
         inner[d] = index_of(divisor[d], axis[d].count, part)
@@ -334,7 +326,7 @@ def _bound_child(
     for d in range(target.shape[0]):
         tile[d] = target[d]
     certain_pj = sure_pj
-    cycles = least_cycles(case.target.spec, path.traffic[level - 1], steps)
+    cycles = least_cycles(case.target.hardware.levels, path.traffic[level - 1], steps)
     while level > 1 and not beaten(tally.mode, tally.best, bound_pj, cycles):
         loops = path.node[level].loops + n
         inner, n = _only_cut(case, level - 1, tile, tile, moving)
@@ -350,7 +342,7 @@ def _bound_child(
         extents(case, level, point, extent)
         certain_pj, further_pj = _bound_order(case, path, level, point, moving, n, extent)
         bound_pj = max(bound_pj, further_pj)
-        cycles = max(cycles, least_cycles(case.target.spec, path.traffic[level - 1], steps))
+        cycles = max(cycles, least_cycles(case.target.hardware.levels, path.traffic[level - 1], steps))
     return sure_pj, bound_pj, cycles
 
 
@@ -521,7 +513,7 @@ def start_descent(path: Path, passes: Bools, points: int, bound_pj: float, stack
 def _enter(
     case: Case,
     path: Path,
-    run: Ints,
+    run: Record,
     arrangements: Arrangements,
     work: WorkArrays,
     tally: Tally,
@@ -606,7 +598,7 @@ def descend(
     case: Case,
     path: Path,
     steps: float,
-    run: Ints,
+    run: Record,
     arrangements: Arrangements,
     work: WorkArrays,
     tally: Tally,

@@ -9,7 +9,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats, Ints
-from jouleloop.optimum.arrays import IDLE, Grid, Tables
+from jouleloop.optimum.arrays import Grid, Tables
 from jouleloop.optimum.bounds import first_start, next_start
 from jouleloop.optimum.group_lattice import Lattice, Table, axes_of
 from jouleloop.optimum.groups import ROUNDING, Groups, path_of
@@ -32,7 +32,7 @@ class Floors:
         self.groups = groups
         axes = axes_of(groups.layer.bounds)
         self._axis: Ints = np.array([(d, p) for d, p, _ in axes], np.int64)
-        self._first = _first_runs(groups.lattice, groups.side[:, :, IDLE] == 1, groups.case.grid)
+        self._first = _first_runs(groups.lattice, groups.side["idle"], groups.case.grid)
 
     def under(
         self, grid: Grid, tables: Tables, keep: Bools, ids: Ints, limit_pj: float, less_pj: float

@@ -11,7 +11,6 @@ import numpy as np
 from jouleloop.division import factorised
 from jouleloop.jit import njit, record
 from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays, Record, Records
-from jouleloop.optimum.arrays import HALO, IDLE
 from jouleloop.optimum.words import values_of
 
 #: What a crossing costs by data space.
@@ -84,7 +83,7 @@ class Lattice(NamedTuple):
     apart: Ints
 
 
-def new_lattice(layer: LayerArrays, side: Ints) -> Lattice:
+def new_lattice(layer: LayerArrays, side: Records) -> Lattice:
     """Return the lattice of a layer of which each dimension leaves at most one data space in place."""
     axes = axes_of(layer.bounds)
     most = np.array([power for *_, power in axes], np.int64)
@@ -92,7 +91,7 @@ def new_lattice(layer: LayerArrays, side: Ints) -> Lattice:
     tiles = int((most + 1).prod())
     digit = np.ascontiguousarray(np.arange(tiles)[:, None] // weight % (most + 1))
     extent = extents_of(digit, layer.bounds).astype(float)
-    idle = side[:, :, IDLE] == 1
+    idle = side["idle"]
     whole = layer.bounds.astype(float)
     runs: list[Ints] = []
     first: list[int] = []
@@ -108,7 +107,7 @@ def new_lattice(layer: LayerArrays, side: Ints) -> Lattice:
     saved = np.ones((len(run), len(idle)))
     for v, own in enumerate(idle):
         saved[:, v] = np.prod(np.where([own[d] for d, *_ in axes], value, 1.0), axis=1)
-    shared = np.array((side[:, :, HALO] >= 0).any(axis=1), np.bool_)
+    shared = np.array((side["halo"] >= 0).any(axis=1), np.bool_)
     boxes = [_plain(coef, extent, layer.bounds) for coef in layer.coef]
     # A bit above each power stays set while no more is taken than is left. Fewer than 2^31 tiles take 62 bits at most.
     wide = np.array([0, *(int(power).bit_length() + 1 for power in most)])

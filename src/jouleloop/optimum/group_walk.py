@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.model.arrays import CAPACITY, Bools, Floats, Ints, Records
+from jouleloop.model.arrays import Bools, Floats, Ints, Records
 from jouleloop.optimum.boundaries import Boundaries
 from jouleloop.optimum.group_back import cross_back, fill_back, keep_within, loop_back
 from jouleloop.optimum.group_lattice import (
@@ -260,7 +260,7 @@ class Walk:
 
     def _filled(self, state: State, table: Table, after: Floats, rows: Rows) -> int:
         """Price the fills of a level; return how many rows are left."""
-        capacity = float(self.boundaries.spec[min(state), CAPACITY])
+        capacity = float(self.boundaries.hardware.levels[min(state)]["capacity_words"])
         kept, price = self._kept(state), self._fill_price(state)
         return int(fill_level(self.lattice, table, kept, price, capacity, after, self.room_pj, rows))
 

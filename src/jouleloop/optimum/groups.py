@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from jouleloop.model.arrays import CAPACITY, RESTING, REUSE, Bools, Floats, Ints
-from jouleloop.optimum.arrays import HALO, IDLE, Case, Parts
+from jouleloop.model.arrays import REUSE, Bools, Floats, Ints
+from jouleloop.optimum.arrays import Case, Parts
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
 from jouleloop.optimum.group_lattice import (
     Edge,
@@ -96,7 +96,7 @@ class Groups:
         if child < 0:
             self.ask_units(table, edge, outer, room_pj)
         else:
-            capacity = float(self.boundaries.spec[child, CAPACITY])
+            capacity = float(self.boundaries.hardware.levels[child]["capacity_words"])
             own, rows = self.outside.least(state)[1], self._inside
             count = fill_level(self.lattice, tables[0], kept, edge.price, capacity, own, room_pj, rows)
             cross_fan_out(self.lattice, first_rows(rows, count), edge, outer, room_pj, self._work, table, False)
@@ -150,10 +150,10 @@ def path_of(keep: Bools) -> list[State]:
 def groups_of(case: Case, parts: Parts, *, wired: bool) -> Groups | None:
     """Return the groups of a search, or none where the lemma does not hold or there would be too many."""
     layer, side = case.target.layer, case.unrolled.side
-    idle_of_several = (side[:, :, IDLE].sum(axis=0) > 1).any()
-    shared = bool((side[:, :, HALO] >= 0).any())
-    told = layer.reuse[..., [place for place in range(REUSE) if place != RESTING]].any()
-    rests = shared and layer.reuse[..., RESTING].any()
+    idle_of_several = (side["idle"].sum(axis=0) > 1).any()
+    shared = bool((side["halo"] >= 0).any())
+    told = any(layer.reuse[rule].any() for rule in REUSE.fields or () if rule != "resting")
+    rests = shared and layer.reuse["resting"].any()
     sketches = len(parts.ids) * parts.columns.size
     choices = np.prod(parts.column_counts.astype(float))
     if idle_of_several or told or rests or wired or sketches > _MOST_SKETCHES or choices < 2 or (layer.coef < 0).any():

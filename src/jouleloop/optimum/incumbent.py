@@ -16,14 +16,14 @@ from jouleloop.errors import MappingError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, slot_array
-from jouleloop.model.arrays import MAX_LOOPS, NO_LINK_TRANSFER, SPATIAL, TEMPORAL, Bools, Ints, NestArrays, new_work
+from jouleloop.model.arrays import LOOP, MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Ints, NestArrays, new_work
 from jouleloop.model.encode import encode
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import Objective
 from jouleloop.model.semantics import rules_of
 from jouleloop.optimum.anneal import Model, Point, Room, anneal, value_of
-from jouleloop.optimum.arrays import FIXED, LEAST, MAX_PRIMES, MOST
+from jouleloop.optimum.arrays import MAX_PRIMES
 
 #: Which walks begin at the best mapping so far, the others at the simplest one; evaluations of each, at most, and for
 #: every slot that a prime factor may stand at: a second of work in all.
@@ -79,11 +79,11 @@ class Walker:
         layer = whole._replace(coef=coef, bounds=np.ascontiguousarray(whole.bounds[self.dims]))
         if ((coef != 0).sum(axis=2) > 1).any() and math.prod(x * y for x, y in space.arch.fanout) > _FAST_INSTANCES:
             # Neighbours of windows on a large mesh take long to be counted: walks do without, `found` counts them.
-            layer.reuse[..., NO_LINK_TRANSFER] = True
+            layer.reuse["no_link_transfer"] = True
         levels, spaces = len(space.temporal), len(problem.data_spaces)
         nest = NestArrays(
             np.zeros((levels, 2), np.int64),
-            np.zeros((levels, 2, MAX_LOOPS, 3), np.int64),
+            np.zeros((levels, 2, MAX_LOOPS), LOOP),
             np.zeros((levels, spaces), np.bool_),
         )
         self.model = Model(encoded._replace(layer=layer), nest, new_work(levels, spaces))
@@ -134,10 +134,10 @@ class Walker:
         factor = np.ones((2, levels, dims), np.int64)
         for d, bound in enumerate(self.model.target.layer.bounds.tolist()):
             slot = self.room.slot[:, :, d]
-            own = np.where(slot[..., FIXED] == FREE, slot[..., LEAST], slot[..., FIXED])
+            own = np.where(slot["fixed"] == FREE, slot["least"], slot["fixed"])
             rest, over = divmod(bound, int(np.prod(own)))
             for kind, level in [(TEMPORAL, k) for k in range(levels)][::-1] + [(SPATIAL, k) for k in range(levels)]:
-                fixed, most = int(slot[kind, level, FIXED]), int(slot[kind, level, MOST])
+                fixed, most = int(slot["fixed"][kind, level]), int(slot["most"][kind, level])
                 if fixed != FREE or over or rest == 1:
                     continue
                 more = max(f for f in divisors(rest) if f == 1 or own[kind, level] * f <= most)

@@ -6,16 +6,16 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Records
-from jouleloop.optimum.arrays import AXIS, DIVISOR, FIXED, IDLE, MAX_PRIMES, PAIR, Grid
+from jouleloop.optimum.arrays import AXIS, DIVISOR, MAX_PRIMES, PAIR, Grid
 
 
-def find_kinds(side: Ints) -> Ints:
+def find_kinds(side: Records) -> Ints:
     """Return the kind of every dimension, -1 for those that move all data spaces.
 
     Dimensions belong to one kind where a chain of data spaces, each left in place by two of them, links them. For a
     convolution the kinds are {N, P, Q} (weights stay), {M} (inputs stay) and {C, R, S} (outputs stay).
     """
-    idle = side[:, :, IDLE].T.astype(bool)
+    idle = side["idle"].T.astype(bool)
     kind = np.full(len(idle), -1, np.int64)
     kinds = 0
     for d in range(len(idle)):
@@ -33,7 +33,7 @@ def find_kinds(side: Ints) -> Ints:
     return kind
 
 
-def new_grid(bounds: Ints, kind: Ints, slots: Ints, most_cells: int) -> tuple[Grid, int, int]:
+def new_grid(bounds: Ints, kind: Ints, slots: Records, most_cells: int) -> tuple[Grid, int, int]:
     """Return a grid of a layer, filled; how many cells tables of any unrolling take at most; its number of points.
 
     Where that would be more than ``most_cells``, kinds of many states take all runs for whole ones.
@@ -55,7 +55,7 @@ def new_grid(bounds: Ints, kind: Ints, slots: Ints, most_cells: int) -> tuple[Gr
         np.zeros((levels, dims + kinds), np.int64),
     )
     for level in range(1, levels):
-        grid.fixed[level] = grid.fixed[level - 1] * slots[level - 1, :, FIXED]
+        grid.fixed[level] = grid.fixed[level - 1] * slots["fixed"][level - 1]
     grid.axis["rest"] = bounds
     grid.axis["kind"] = kind
     cells, points = _size(grid, most_cells)

@@ -4,13 +4,19 @@
 """
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import AXIS, BOUND, DIM, FANOUT_X, FANOUT_Y, Ints, Record, Records
-from jouleloop.optimum.arrays import FIRST, HALO, IDLE, LAST, Arrangements, Case, Mesh, Path
+from jouleloop.model.arrays import Ints, Record, Records
+from jouleloop.optimum.arrays import Arrangements, Case, Mesh, Path
 from jouleloop.optimum.path import extents
 from jouleloop.optimum.words import find_reach, number_of, shape_of, unit_of
 
 #: Most instances of a level that are looked at, in all arrangements together.
 _MOST_INSTANCES = 300_000
+
+
+@njit(inline="always")
+def has_windows(mesh: Mesh) -> bool:
+    """Whether dimensions share a rank of any data space: only then is there room for distances."""
+    return bool(mesh.pairs.shape[0] > 1)
 
 
 @njit
@@ -23,7 +29,7 @@ def forget_neighbours(mesh: Mesh) -> None:
 
 
 @njit
-def find_neighbours(case: Case, path: Path, arrangements: Arrangements, run: Ints) -> None:
+def find_neighbours(case: Case, path: Path, arrangements: Arrangements, run: Record) -> None:
     """Find what is asked of the neighbours under the unrolling at hand, its arrangements being listed."""
     ask, extent, origin = case.mesh.ask[0], case.scratch.line[0], case.unrolled.origin
     level = ask.level
@@ -37,7 +43,7 @@ def find_neighbours(case: Case, path: Path, arrangements: Arrangements, run: Int
     factors = case.unrolled.factors[level]
     for d in range(factors.shape[0]):
         instances *= factors[d]
-    for member in range(run[FIRST], run[LAST]):
+    for member in range(run.first, run.last):
         choices += arrangements.members[member, level, 1] - arrangements.members[member, level, 0]
     few = not merged and choices * instances <= _MOST_INSTANCES
     for v in range(case.target.layer.coef.shape[0]):
@@ -56,12 +62,12 @@ def find_neighbours(case: Case, path: Path, arrangements: Arrangements, run: Int
 
 
 @njit
-def _lay_out(side: Ints, factors: Ints, reach: Records, fan: Record) -> int:
+def _lay_out(side: Records, factors: Ints, reach: Records, fan: Record) -> int:
     """Write how many instances there are; return how many boxes at most."""
     instances = boxes = 1
     for d in range(factors.shape[0]):
         instances *= factors[d]
-        if side[d, IDLE] == 0 and side[d, HALO] < 0:
+        if not side[d].idle and side[d].halo < 0:
             boxes *= factors[d]
     for r in range(reach.shape[0]):
         if reach[r].quantum > 0:
@@ -72,7 +78,7 @@ def _lay_out(side: Ints, factors: Ints, reach: Records, fan: Record) -> int:
 
 @njit
 def _count(
-    case: Case, arrangements: Arrangements, run: Ints, level: int, v: int, place: int, reach: Records, codes: int
+    case: Case, arrangements: Arrangements, run: Record, level: int, v: int, place: int, reach: Records, codes: int
 ) -> None:  # fmt: skip
     """Count the boxes and instances that a step may serve by links, at most, by distance; ``codes``: boxes at most."""
     fan, served, pairs = case.mesh.fan[level, v, place], case.mesh.served[level, v, place], case.mesh.pairs
@@ -82,7 +88,7 @@ def _count(
             distances *= 2 * (reach[r].farthest // reach[r].quantum) + 1
     for key in range(distances):
         served[key].boxes = served[key].instances = 0
-    for member in range(run[FIRST], run[LAST]):
+    for member in range(run.first, run.last):
         for a in range(arrangements.members[member, level, 0], arrangements.members[member, level, 1]):
             loops = arrangements.loops[a, : arrangements.counts[a]]
             _find_boxes(case, loops, level, v, place, reach)
@@ -97,46 +103,46 @@ def _count(
 
 
 @njit
-def _find_boxes(case: Case, loops: Ints, level: int, v: int, place: int, reach: Records) -> None:
+def _find_boxes(case: Case, loops: Records, level: int, v: int, place: int, reach: Records) -> None:
     """Write by instance the number of its box, the spatial loops being arranged so."""
     side, pairs, unit = case.unrolled.side[v], case.mesh.pairs, case.mesh.unit[level, v, place]
     for i in range(case.mesh.fan[level, v, place].instances):
         rest, box, weight = i, 0, 1
         for s in range(loops.shape[0] - 1, -1, -1):
-            d, index = loops[s, DIM], rest % loops[s, BOUND]
-            rest //= loops[s, BOUND]
-            if side[d, IDLE] == 0 and side[d, HALO] < 0:
+            d, index = loops[s].dim, rest % loops[s].bound
+            rest //= loops[s].bound
+            if not side[d].idle and side[d].halo < 0:
                 box += weight * index
-                weight *= loops[s, BOUND]
+                weight *= loops[s].bound
         for r in range(reach.shape[0]):
             if reach[r].quantum == 0:
                 continue
             rest, at = i, 0
             for s in range(loops.shape[0] - 1, -1, -1):
-                if side[loops[s, DIM], HALO] == r:
-                    at += unit[loops[s, DIM]] * (rest % loops[s, BOUND])
-                rest //= loops[s, BOUND]
+                if side[loops[s].dim].halo == r:
+                    at += unit[loops[s].dim] * (rest % loops[s].bound)
+                rest //= loops[s].bound
             box += weight * at
             weight *= reach[r].farthest // reach[r].quantum + 1
         pairs[i].box = box
 
 
 @njit
-def _find_pairs(case: Case, loops: Ints, level: int, v: int, place: int, reach: Records) -> None:
+def _find_pairs(case: Case, loops: Records, level: int, v: int, place: int, reach: Records) -> None:
     """Write by instance the numbers of the distances to its mesh neighbours, -1 where no move leads there.
 
     See `jouleloop.model.links.neighbour_links`.
     """
-    spec, pairs, unit = case.target.spec, case.mesh.pairs, case.mesh.unit[level, v, place]
+    fanout, pairs, unit = case.target.hardware.levels[level], case.mesh.pairs, case.mesh.unit[level, v, place]
     instances = case.mesh.fan[level, v, place].instances
     along_x = along_y = 1
     for s in range(loops.shape[0]):
-        if loops[s, AXIS] == 0:
-            along_x *= loops[s, BOUND]
+        if loops[s].axis == 0:
+            along_x *= loops[s].bound
         else:
-            along_y *= loops[s, BOUND]
-    columns = max(along_x, int(spec[level, FANOUT_X]))
-    rows = max(along_y, int(spec[level, FANOUT_Y]))
+            along_y *= loops[s].bound
+    columns = max(along_x, fanout.fanout_x)
+    rows = max(along_y, fanout.fanout_y)
     for i in range(instances):
         for way in range(4):
             other = neighbour_of(i, way, instances, (columns, rows))
@@ -154,20 +160,20 @@ def neighbour_of(i: int, way: int, instances: int, mesh: tuple[int, int]) -> int
 
 
 @njit
-def _distance(side: Ints, loops: Ints, unit: Ints, reach: Records, here: int, there: int) -> int:
+def _distance(side: Records, loops: Records, unit: Ints, reach: Records, here: int, there: int) -> int:
     """Return the number of the distance of two instances, -1 where no move leads from one to the other."""
     key = 0
     for r in range(reach.shape[0]):
         if reach[r].quantum > 0:
             key += number_of(reach, r, 0)
     for s in range(loops.shape[0] - 1, -1, -1):
-        d, bound = loops[s, DIM], loops[s, BOUND]
+        d, bound = loops[s].dim, loops[s].bound
         apart = there % bound - here % bound
         here //= bound
         there //= bound
-        if side[d, HALO] >= 0:
-            key += reach[side[d, HALO]].weight * unit[d] * apart
-        elif side[d, IDLE] == 0 and apart != 0:
+        if side[d].halo >= 0:
+            key += reach[side[d].halo].weight * unit[d] * apart
+        elif not side[d].idle and apart != 0:
             return -1
     return int(key)
 

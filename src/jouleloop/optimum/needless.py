@@ -9,68 +9,56 @@ import numpy as np
 
 from jouleloop.mapspace.space import MapSpace
 from jouleloop.model.arrays import (
-    BLOCK_WORDS,
-    CLUSTERS,
-    KIND,
-    LEAK_PJ,
-    MIN_WORDS,
-    NETWORK,
     NO_ENERGY,
-    READ_PJ,
-    SPEC,
-    UPDATE_PJ,
-    WAY,
-    WRITE_PJ,
     Bools,
-    Floats,
-    Ints,
+    HardwareArrays,
+    Record,
+    Records,
 )
-from jouleloop.optimum.arrays import HALO
 
 
-def needed(space: MapSpace, spec: Floats, side: Ints, columns: Sequence[Bools]) -> tuple[Bools, ...]:
+def needed(space: MapSpace, hardware: HardwareArrays, side: Records, columns: Sequence[Bools]) -> tuple[Bools, ...]:
     """Return by data space the choices of levels that keep it without those that cost more than another of them.
 
     Parameters
     ----------
-    spec
-        Shape (levels, SPEC), innermost level first, as ``columns`` are.
     side
         See `Unrolled.side`.
     columns
         See `MapSpace.columns`.
     """
+    levels = hardware.levels
     one_choice = all(len(column) == 1 for column in columns)
-    if one_choice or any(space.reuse) or space.arch.spreading or spec[:, LEAK_PJ].any():
+    if one_choice or any(space.reuse) or space.arch.spreading or levels["leak_pj"].any():
         return tuple(columns)
     apart = np.array([x * y > 1 for x, y in reversed(space.arch.fanout)])
-    charged = (spec[:, NETWORK + KIND : SPEC : WAY] != NO_ENERGY).any(axis=1)
+    charged = (hardware.networks["kind"] != NO_ENERGY).any(axis=1)
     found = []
     for v, (data, column) in enumerate(zip(space.problem.data_spaces, columns, strict=True)):
         known = {row.tobytes() for row in column}
-        slides = data.read_write and bool((side[v, :, HALO] >= 0).any())
+        slides = data.read_write and bool((side["halo"][v] >= 0).any())
         pairs = [
             (inner, outer)
-            for outer in range(len(spec))
+            for outer in range(len(levels))
             for inner in range(outer)
             if not slides
             and not apart[inner + 1 : outer + 1].any()
             and not charged[inner : outer + 1].any()
-            and _no_dearer(spec[outer], spec[inner], written=data.read_write)
+            and _no_dearer(levels[outer], levels[inner], written=data.read_write)
         ]
         found.append(column[[not any(_spared(row, pair, known) for pair in pairs) for row in column]])
     return tuple(found)
 
 
-def _no_dearer(outer: Floats, inner: Floats, *, written: bool) -> bool:
+def _no_dearer(outer: Record, inner: Record, *, written: bool) -> bool:
     """Whether what the inner level is asked for costs no more at the outer one, and what passes between them some."""
-    passed_pj = outer[UPDATE_PJ] if written else inner[WRITE_PJ]
+    passed_pj = outer["update_pj"] if written else inner["write_pj"]
     return bool(
-        outer[READ_PJ] <= inner[READ_PJ]
-        and (not written or outer[UPDATE_PJ] <= inner[UPDATE_PJ])
-        and outer[BLOCK_WORDS] >= inner[BLOCK_WORDS]
-        and outer[CLUSTERS] <= inner[CLUSTERS]
-        and inner[MIN_WORDS] == 0.0
+        outer["read_pj"] <= inner["read_pj"]
+        and (not written or outer["update_pj"] <= inner["update_pj"])
+        and outer["block_words"] >= inner["block_words"]
+        and outer["clusters"] <= inner["clusters"]
+        and inner["least_words"] == 0.0
         and passed_pj > 0.0
     )
 

@@ -10,7 +10,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import MapSpace, slot_array
-from jouleloop.model.arrays import CAPACITY, LEAK_PJ, NO_COALESCE, Bools, Encoded, Floats, Records
+from jouleloop.model.arrays import Bools, Encoded, HardwareArrays, Records
 from jouleloop.model.encode import encode, narrowed
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.network import is_wired, takes_energy
@@ -21,7 +21,6 @@ from jouleloop.optimum.arrays import (
     CANONICAL,
     DELAY,
     ENERGY,
-    LEAST,
     PRODUCT,
     Found,
     Parts,
@@ -119,29 +118,29 @@ class Search:
         # Dimensions of bound 1 have no loops; leaving them out shortens every inner loop of the search. One of which a
         # level has to hold more stays in, so that no mapping is found.
         slots = slot_array(space.temporal, len(problem.bounds))
-        self.dims = np.flatnonzero((np.array(problem.bounds) > 1) | (slots[..., LEAST] > 1).any(axis=0))
+        self.dims = np.flatnonzero((np.array(problem.bounds) > 1) | (slots["least"] > 1).any(axis=0))
         check_dimensions(problem, self.dims)
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
         check_search(Use.PERFECT, space, costs, rules)
         encoded = encode(problem, space.arch, costs, rules, space.reuse)
         whole = encoded.layer
-        whole.reuse[..., NO_COALESCE], self.columns = bypass_passed(space)
+        whole.reuse["no_coalesce"], self.columns = bypass_passed(space)
         self.target = narrowed(encoded, self.dims)
-        self.layer, self.spec = self.target.layer, self.target.spec
+        self.layer, self.hardware = self.target.layer, self.target.hardware
         self.slots = np.ascontiguousarray(slots[:, self.dims])
         side = find_sides(whole.coef, whole.bounds)
         if by_energy:
-            self.columns = needed(space, self.spec, side, self.columns)
+            self.columns = needed(space, self.hardware, side, self.columns)
         self.side = np.ascontiguousarray(side[:, self.dims])
-        told = {"leaks": bool(self.spec[:, LEAK_PJ].any()), "takes": takes_energy(self.spec)}
+        told = {"leaks": bool(self.hardware.levels["leak_pj"].any()), "takes": takes_energy(self.hardware.networks)}
         told["gaps"] = bool((self.layer.coef[self.layer.read_write] > 1).any())
         mirrors = find_mirrors(space, whole.coef) if mirrored else []
-        wired = bool(is_wired(self.spec))
+        wired = bool(is_wired(self.hardware.networks))
         self.candidates = Candidates(space, self.dims, side, self._asked, mirrors, **told, wired=wired)
-        if links and is_wired(self.spec):
-            split_by_hops(self.spec, self.layer, self.side, self.candidates)
-        self.charge = find_charges(space, self.spec, self.layer, self.side, self.candidates, links=links)
+        if links and is_wired(self.hardware.networks):
+            split_by_hops(self.hardware, self.layer, self.side, self.candidates)
+        self.charge = find_charges(space, self.hardware, self.layer, self.side, self.candidates, links=links)
         self.levels = len(space.temporal)
 
     @cached_property
@@ -167,7 +166,7 @@ class Search:
         if self._outside is not None:
             return self._outside
         # What passes through levels is kept there for the model, and not for the solver.
-        apart = bool(self.layer.reuse[..., NO_COALESCE].any())
+        apart = bool(self.layer.reuse["no_coalesce"].any())
         columns = self.space.columns if apart else self.columns
         walker = Walker(self.space, self.costs, objective, self.semantics, columns)
 
@@ -227,10 +226,11 @@ class Search:
         }
         return tables, {"tables, about": tables * (time.process_time() - began)}, levels
 
-    def has_mapping(self, spec: Floats) -> bool:
+    def has_mapping(self, hardware: HardwareArrays) -> bool:
         """Whether any mapping is valid on other hardware; not known, so false, where the search has to stop."""
         found = self.new_found()
-        solver, best, counters = self._solver(self.target._replace(spec=spec), self._asked), new_best(), new_counters(1)
+        target, best, counters = self.target._replace(hardware=hardware), new_best(), new_counters(1)
+        solver = self._solver(target, self._asked)
         solver.start(ENERGY, best)
         run = partial(solver.run, ENERGY, best, counters, found)
         self.watch.run(run, counters, lambda: self._progress(solver, counters))
@@ -359,8 +359,8 @@ class PerfectKernel(Kernel):
             return
         if not 0.0 < self.best[0]["energy_pj"] < np.inf:  # where all costs nothing, all ties are compared
             return
-        spec = self.search.spec
-        wired = bool(is_wired(spec) or takes_energy(spec) or spec[:, LEAK_PJ].any())
+        hardware = self.search.hardware
+        wired = bool(is_wired(hardware.networks) or takes_energy(hardware.networks) or hardware.levels["leak_pj"].any())
         groups = groups_of(solver.case, solver.parts, wired=wired or bool(self.task.space.arch.spreading))
         if groups is not None:
             self.rounds = Rounds(groups, self.best)
@@ -509,12 +509,12 @@ def _no_tile(search: Search) -> str:
     """Name the level whose capacity, if it were unlimited, would let a mapping through."""
     guilty = []
     for index in range(search.levels):
-        limit = search.spec[index, CAPACITY]
+        limit = search.hardware.levels[index]["capacity_words"]
         if limit == np.inf:
             continue
-        relaxed = search.spec.copy()
-        relaxed[index, CAPACITY] = np.inf
-        if search.has_mapping(relaxed):
+        relaxed = search.hardware.levels.copy()
+        relaxed["capacity_words"][index] = np.inf
+        if search.has_mapping(search.hardware._replace(levels=relaxed)):
             name = search.space.arch.level_names[search.levels - 1 - index]
             guilty.append(f"{name} holds {limit:.0f} words, less than any tile the constraints allow")
     return "; ".join(guilty) or "no factors satisfy the temporal constraints and capacities together"

@@ -5,7 +5,6 @@ from jouleloop.model.arrays import Floats, Ints, Records
 from jouleloop.optimum.arrays import (
     BY_EVALUATIONS,
     BY_NODES,
-    RANK,
     RUNNING,
 )
 
@@ -56,18 +55,18 @@ def order_after(order: Ints, start: int, stop: int) -> bool:
 
 
 @njit
-def sort_by_rank(slots: Ints, level: int, moving: Ints, n: int) -> None:
+def sort_by_rank(slots: Records, level: int, moving: Ints, n: int) -> None:
     """Sort the first ``n`` dimensions of ``moving`` by their rank in a level, equal ones by number."""
     for a in range(n):
         for b in range(a + 1, n):
-            first = slots[level, moving[a], RANK]
-            second = slots[level, moving[b], RANK]
+            first = slots[level, moving[a]].rank
+            second = slots[level, moving[b]].rank
             if second < first or (second == first and moving[b] < moving[a]):
                 moving[a], moving[b] = moving[b], moving[a]
 
 
 @njit
-def free_group(slots: Ints, level: int, moving: Ints, n: int) -> tuple[int, int]:
+def free_group(slots: Records, level: int, moving: Ints, n: int) -> tuple[int, int]:
     """Return first and last place of the dimensions of equal rank, sorted by it, that may stand in any order.
 
     Constraints name all other dimensions, so no more than one rank holds several.
@@ -76,7 +75,7 @@ def free_group(slots: Ints, level: int, moving: Ints, n: int) -> tuple[int, int]
     stop = 0
     for a in range(n):
         b = a
-        while b < n and slots[level, moving[b], RANK] == slots[level, moving[a], RANK]:
+        while b < n and slots[level, moving[b]].rank == slots[level, moving[a]].rank:
             b += 1
         if b - a > stop - start:
             start = a

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import CAPACITY, Bools, Floats
+from jouleloop.model.arrays import Bools, Floats
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
 from jouleloop.optimum.group_lattice import Edge, Lattice, words_in
 from jouleloop.optimum.group_table import asked_pj, moved
@@ -37,7 +37,7 @@ class Outside:
         self, boundaries: Boundaries, group: Unrollings, columns: Sequence[Bools], room_pj: float = np.inf
     ) -> None:
         self.boundaries, self.group, self.room_pj = boundaries, group, room_pj
-        self.levels = len(boundaries.spec)
+        self.levels = len(boundaries.hardware.levels)
         self.next = [_next_levels(column) for column in columns]
         tiles = len(boundaries.lattice.digit)
         self._none = np.zeros((2, tiles))
@@ -86,7 +86,7 @@ class Outside:
             return 1
         own = np.full_like(self._none, np.inf)
         kept = np.array(state) == child
-        capacity = float(self.boundaries.spec[child, CAPACITY])
+        capacity = float(self.boundaries.hardware.levels[child]["capacity_words"])
         work = factors = 0
         for after in self.steps(state):
             top = min(after)

@@ -12,7 +12,7 @@ import numpy as np
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.jit import njit
-from jouleloop.model.arrays import LEAK_PJ, Bools, Floats, Ints, LayerArrays, Records
+from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays, Records
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import (
     CANONICAL,
@@ -72,9 +72,7 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArra
     # One layout, or numba compiles the kernels for each.
     row, ids = candidates.row, np.ascontiguousarray(candidates.ids)
     count = len(ids)
-    used = np.ones(count)
-    for level, own in enumerate(ids.T):
-        used *= row[level].prod(axis=1).astype(float)[own]
+    used = np.prod([row[level].prod(axis=1).astype(float)[own] for level, own in enumerate(ids.T)], axis=0)
     most = max(map(len, columns))
     numbers = np.zeros((spaces, most), np.int64)
     for v, column in enumerate(columns):
@@ -84,11 +82,13 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArra
     stand["current"] = stand["tabled"] = stand["raised"] = -1
     stand["raise_after"] = NEVER
     room = count + spaces
+    runs = np.zeros(count, RUN)
+    runs["first"] = -1
     return Parts(
         row,
         ids,
         np.prod(layer.bounds.astype(float)) / used,
-        np.full((count, RUN), -1, np.int64),
+        runs,
         bits,
         numbers,
         np.array([len(column) for column in columns], np.int64),
@@ -148,8 +148,8 @@ def _open(case: Case, parts: Parts, u: int) -> float:
 def _leaked_pj(case: Case, steps: float) -> float:
     """Energy [pJ] that leaks while all steps are done, at one cycle a step; the unrolling is open."""
     total_pj = 0.0
-    for level in range(case.target.spec.shape[0]):
-        total_pj += case.target.spec[level, LEAK_PJ] * case.unrolled.instances[level] * steps
+    for level in range(case.target.hardware.levels.shape[0]):
+        total_pj += case.target.hardware.levels[level].leak_pj * case.unrolled.instances[level] * steps
     return total_pj
 
 
@@ -216,7 +216,7 @@ def _pair_pj(case: Case, steps: float, v: int, child: int, level: int) -> float:
     total_pj = crossing_pj(case.unrolled.rate, -1, v, words, 0.0, sent_pj) if child < 0 else 0.0
     for k in range(max(child, 0), level):
         charged = case.unrolled.edge[k + 1, v].bypassed_pj[PLAIN] > 0.0
-        if k == child or charged or fills_passed(case.target.layer, case.target.spec, v, k):
+        if k == child or charged or fills_passed(case.target, v, k):
             total_pj += compulsory_pj(case, k, v)
     return total_pj
 

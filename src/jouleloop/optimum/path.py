@@ -4,15 +4,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    BOUND,
-    DIM,
-    LEAST_SCALE,
-    READ_BANDWIDTH,
-    SHARED_BANDWIDTH,
-    STEP,
     TEMPORAL,
-    WRITE_BANDWIDTH,
-    Floats,
     Ints,
     Records,
 )
@@ -47,7 +39,7 @@ def read_tile(axis: Records, point: int, index: Ints, target: Ints) -> bool:
 
 @njit
 def next_cut(
-    axis: Records, divisor: Records, slots: Ints, level: int, index: Ints, target: Ints, moving: Ints
+    axis: Records, divisor: Records, slots: Records, level: int, index: Ints, target: Ints, moving: Ints
 ) -> tuple[int, int]:
     """Read the cut that ``target`` stands for: the point of the tile inside (-1: not admitted), and how many loops.
 
@@ -84,14 +76,14 @@ def place_loops(case: Case, path: Path, level: int, inner_point: int, moving: In
         part = divisor[d, digit(axis, inner_point, d)].value
         bound = divisor[d, digit(axis, point, d)].value // part
         at = loops + n - 1 - a
-        path.loops[at, DIM] = d
-        path.loops[at, BOUND] = bound
-        path.loops[at, STEP] = part * case.unrolled.inside[level, d]
-        path.nest.loops[level, TEMPORAL, n - 1 - a, DIM] = d
-        path.nest.loops[level, TEMPORAL, n - 1 - a, BOUND] = bound
+        path.loops[at].dim = d
+        path.loops[at].bound = bound
+        path.loops[at].step = part * case.unrolled.inside[level, d]
+        path.nest.loops[level, TEMPORAL, n - 1 - a].dim = d
+        path.nest.loops[level, TEMPORAL, n - 1 - a].bound = bound
     if loops + n == 0:
         return int(axis.shape[0])
-    return int(path.loops[loops + n - 1, DIM])
+    return int(path.loops[loops + n - 1].dim)
 
 
 @njit
@@ -101,9 +93,9 @@ def _run_start(case: Case, path: Path, total: int, kind: int, d: int, now: int) 
     divisor = case.grid.divisor
     value = divisor[d, now].value
     k = total - 1
-    while k >= 0 and axis[path.loops[k, DIM]].kind == kind:
-        if path.loops[k, DIM] == d:
-            value *= path.loops[k, BOUND]
+    while k >= 0 and axis[path.loops[k].dim].kind == kind:
+        if path.loops[k].dim == d:
+            value *= path.loops[k].bound
         k -= 1
     return int(index_of(divisor[d], axis[d].count, value))
 
@@ -118,7 +110,7 @@ def state_of(case: Case, path: Path, level: int, inner_point: int, total: int) -
     axis = grid.axis
     if total == 0:
         return 0
-    kind = axis[path.loops[total - 1, DIM]].kind
+    kind = axis[path.loops[total - 1].dim].kind
     top = grid.state.shape[0] - 1
     state = 0
     for d in range(axis.shape[0]):
@@ -147,7 +139,7 @@ def enter_pj(
     axis = grid.axis
     loops = path.node[level].loops
     kind = axis[innermost].kind
-    alone = kind >= 0 and loops > 0 and axis[path.loops[loops - 1, DIM]].kind == kind
+    alone = kind >= 0 and loops > 0 and axis[path.loops[loops - 1].dim].kind == kind
     for d in moving:
         if axis[d].kind != kind:
             alone = False
@@ -180,7 +172,7 @@ def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, m
         state = state_of(case, path, level, path.node[level].point, loops)
         if state < 0:
             return np.inf
-        return float(case.tables.enter[case.grid.base[level, path.loops[loops - 1, DIM]] + state])
+        return float(case.tables.enter[case.grid.base[level, path.loops[loops - 1].dim] + state])
     least_pj = np.inf
     for innermost in moving:
         least_pj = min(least_pj, enter_pj(case, path, level, index, target, moving, innermost, -1))
@@ -264,12 +256,12 @@ def asks(case: Case, path: Path, level: int, point: int, extent: Ints) -> bool:
 
 
 @njit
-def least_cycles(spec: Floats, traffic: Records, steps: float) -> float:
+def least_cycles(levels: Records, traffic: Records, steps: float) -> float:
     """Cycles at least, from the words that are certain; a hair less, since the model rounds differently."""
     cycles = steps
-    for k in range(spec.shape[0]):
-        read, written = traffic[k].read * spec[k, LEAST_SCALE], traffic[k].written * spec[k, LEAST_SCALE]
-        cycles = max(cycles, read / spec[k, READ_BANDWIDTH])
-        cycles = max(cycles, written / spec[k, WRITE_BANDWIDTH])
-        cycles = max(cycles, (read + written) / spec[k, SHARED_BANDWIDTH])
+    for k in range(levels.shape[0]):
+        read, written = traffic[k].read * levels[k].least_scale, traffic[k].written * levels[k].least_scale
+        cycles = max(cycles, read / levels[k].read_words_per_cycle)
+        cycles = max(cycles, written / levels[k].written_words_per_cycle)
+        cycles = max(cycles, (read + written) / levels[k].shared_words_per_cycle)
     return cycles if cycles == steps else max(steps, cycles * (1.0 - 1e-9))

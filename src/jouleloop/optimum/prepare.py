@@ -8,26 +8,18 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    BLOCK_WORDS,
-    CLUSTERS,
-    NO_COALESCE,
-    READ_PJ,
-    RMW_FIRST_UPDATE,
-    SPREADING,
-    UPDATE_PJ,
-    WRITE_PJ,
-    Floats,
+    Encoded,
     Ints,
     LayerArrays,
     Records,
 )
 from jouleloop.model.kernel import box_words
-from jouleloop.optimum.arrays import HALO, IDLE, MOVED, PLAIN, SIDE, STANDING, Case, Unrolled
+from jouleloop.optimum.arrays import MOVED, PLAIN, SIDE, STANDING, Case, Unrolled
 from jouleloop.optimum.costs import clear_rate, crossing_pj, fill_rate, network_pj
 from jouleloop.optimum.words import offsets_of
 
 
-def find_sides(coef: Ints, bounds: Ints) -> Ints:
+def find_sides(coef: Ints, bounds: Ints) -> Records:
     """Return `Unrolled.side`: which dimensions leave a data space in place, and which share a rank with another.
 
     No dimension moves two ranks of a data space.
@@ -39,16 +31,16 @@ def find_sides(coef: Ints, bounds: Ints) -> Ints:
     """
     moves = coef != 0
     is_open = moves & (bounds > 1)
-    side = np.zeros((*coef.shape[::2], SIDE), np.int64)
-    side[:, :, IDLE] = ~moves.any(axis=1)
-    side[:, :, HALO] = -1
+    side: Records = np.zeros(coef.shape[::2], SIDE)
+    side["idle"] = ~moves.any(axis=1)
+    side["halo"] = -1
     for v, r in np.argwhere(is_open.sum(axis=2) > 1):
-        side[v, is_open[v, r], HALO] = r
+        side["halo"][v, is_open[v, r]] = r
     return side
 
 
 @njit
-def _spread(coef: Ints, side: Ints, inside: Ints, factors: Ints, rests: Records) -> tuple[float, float, float]:
+def _spread(coef: Ints, side: Records, inside: Ints, factors: Ints, rests: Records) -> tuple[float, float, float]:
     """Distinct boxes among the instances of one fan-out; of those, what moving links cannot serve; and their share.
 
     All at least, whatever the tiles. The instances at the far end of a shared rank have no neighbour there.
@@ -70,7 +62,7 @@ def _spread(coef: Ints, side: Ints, inside: Ints, factors: Ints, rests: Records)
         distinct *= offsets
         spread = 1
         for d in range(coef.shape[1]):
-            if side[d, HALO] == r:
+            if side[d].halo == r:
                 spread *= factors[d]
                 widest = max(widest, offsets)
         most = max(most, spread)
@@ -78,7 +70,7 @@ def _spread(coef: Ints, side: Ints, inside: Ints, factors: Ints, rests: Records)
 
 
 @njit
-def _coincide(side: Ints, factors: Ints, first: int, last: int) -> bool:
+def _coincide(side: Records, factors: Ints, first: int, last: int) -> bool:
     """Whether two instances below level ``first`` may hold one box of a data space.
 
     What is unrolled up to level ``last`` may be unrolled at ``first``, but for dimensions that share a rank.
@@ -86,24 +78,24 @@ def _coincide(side: Ints, factors: Ints, first: int, last: int) -> bool:
     found = False
     for d in range(side.shape[0]):
         for level in range(first, last + 1):
-            found = found or (side[d, IDLE] == 1 and factors[level, d] > 1)
+            found = found or (side[d].idle and factors[level, d] > 1)
         for e in range(d):
-            shared = side[d, HALO] >= 0 and side[e, HALO] == side[d, HALO]
+            shared = side[d].halo >= 0 and side[e].halo == side[d].halo
             found = found or (shared and factors[first, d] > 1 and factors[first, e] > 1)
     return found
 
 
 @njit
-def _near(side: Ints, factors: Ints, near: Ints) -> bool:
+def _near(side: Records, factors: Ints, near: Ints) -> bool:
     """Mark the dimensions of every shared rank that is unrolled at one level; return whether there are any."""
     found = False
     for d in range(side.shape[0]):
         near[d] = 0
     for d in range(side.shape[0]):
-        if side[d, HALO] >= 0 and factors[d] > 1:
+        if side[d].halo >= 0 and factors[d] > 1:
             found = True
             for e in range(side.shape[0]):
-                if side[e, HALO] == side[d, HALO]:
+                if side[e].halo == side[d].halo:
                     near[e] = 1
     return found
 
@@ -147,7 +139,7 @@ def connect(case: Case, steps: float, child: int, level: int, v: int) -> tuple[f
         if inner == child:
             for kind in (PLAIN, MOVED, STANDING):
                 rate[child, v].net_pj[kind] = edge[child + 1, v].filled_pj[kind]
-        elif edge[outer, v].bypassed_pj[PLAIN] > 0.0 or fills_passed(target.layer, target.spec, v, inner):
+        elif edge[outer, v].bypassed_pj[PLAIN] > 0.0 or fills_passed(target, v, inner):
             # The network outside a level that keeps nothing charges for the tile that it would hold.
             clear_rate(rate[inner, v])
             for kind in (PLAIN, MOVED, STANDING):
@@ -157,23 +149,24 @@ def connect(case: Case, steps: float, child: int, level: int, v: int) -> tuple[f
         if inner >= 0:
             edge[inner, v].parent = outer
             # What passes through a level is sent by the level outside alone: no words over links are added.
-            apart = 0.0 if target.layer.reuse[inner, v, NO_COALESCE] else 1.0 / unrolled.instances[inner + 1]
+            apart = 0.0 if target.layer.reuse[inner, v].no_coalesce else 1.0 / unrolled.instances[inner + 1]
             _edge(case, v, inner, outer, apart)
-    _pass_through(target.layer, target.spec, unrolled, v, child, level)
+    _pass_through(target, unrolled, v, child, level)
     if child < 0:
         return _unit_words(case, steps, v, level)
     return 0.0, 0.0
 
 
 @njit
-def fills_passed(layer: LayerArrays, spec: Floats, v: int, level: int) -> bool:
+def fills_passed(target: Encoded, v: int, level: int) -> bool:
     """Whether a level is charged for fills with the tile that it would hold, since it lets words pass through.
 
     Outputs are filled as often as they are asked for there. Where instances share what they hold nothing is said.
     """
-    if not layer.reuse[level, v, NO_COALESCE] or layer.read_write[v]:
+    layer = target.layer
+    if not layer.reuse[level, v].no_coalesce or layer.read_write[v]:
         return False
-    return bool(spec[level, WRITE_PJ] > 0.0) and not _spreads(layer, v)
+    return bool(target.hardware.levels[level].write_pj > 0.0) and not _spreads(layer, v)
 
 
 @njit
@@ -181,36 +174,36 @@ def _spreads(layer: LayerArrays, v: int) -> bool:
     """Whether instances of any level share what they would hold of a data space."""
     spreads = False
     for level in range(layer.reuse.shape[0]):
-        spreads = spreads or layer.reuse[level, v, SPREADING]
+        spreads = spreads or layer.reuse[level, v].spreading
     return bool(spreads)
 
 
 @njit
-def _pass_through(layer: LayerArrays, spec: Floats, unrolled: Unrolled, v: int, child: int, level: int) -> None:
+def _pass_through(target: Encoded, unrolled: Unrolled, v: int, child: int, level: int) -> None:
     """Write what levels charge for the words that pass through them between two levels that keep a data space.
 
     They are asked for as often as if they were the next level that keeps it (*words that pass through*). Where
     instances share what they hold nothing is said.
     """
-    rate = unrolled.rate
+    layer, levels, rate = target.layer, target.hardware.levels, unrolled.rate
     rate[child, v].pass_first = 0
     if _spreads(layer, v):
         return
     for k in range(level - 1, child, -1):
-        if not layer.reuse[k, v, NO_COALESCE]:
+        if not layer.reuse[k, v].no_coalesce:
             continue
         row = rate[k, v]
-        sharing = min(unrolled.instances[k], spec[k, CLUSTERS])
+        sharing = min(unrolled.instances[k], levels[k].clusters)
         row.pass_first = 0
         row.pass_next = rate[child, v].pass_first
         row.pass_share = _chain(layer.coef[v], unrolled, k + 1, level)
-        row.pass_block = row.fill_block = spec[k, BLOCK_WORDS]
-        row.pass_pj = spec[k, READ_PJ] * sharing
+        row.pass_block = row.fill_block = levels[k].block_words
+        row.pass_pj = levels[k].read_pj * sharing
         row.fill_pj = 0.0
         if layer.read_write[v]:
-            row.pass_pj += (spec[k, UPDATE_PJ] + spec[k, WRITE_PJ]) * sharing
+            row.pass_pj += (levels[k].update_pj + levels[k].write_pj) * sharing
         else:
-            row.fill_pj = spec[k, WRITE_PJ] * sharing
+            row.fill_pj = levels[k].write_pj * sharing
         rate[child, v].pass_first = k + 1
 
 
@@ -285,7 +278,7 @@ def _unit_words(case: Case, steps: float, v: int, level: int) -> tuple[float, fl
     if linked:
         words = 1.0
         for d in range(side.shape[0]):
-            if side[d, IDLE] == 0 and side[d, HALO] < 0:
+            if not side[d].idle and side[d].halo < 0:
                 words *= axis[d].rest
     sent_pj = network_pj(unrolled.rate, -1, v, words, 0.0, steps - words)
     words *= _spread(coef, side, unrolled.inside[0], unrolled.factors[0], axis)[0]
@@ -321,6 +314,6 @@ def _partitions(layer: LayerArrays, unrolled: Unrolled, v: int) -> None:
     words = box_words(layer.coef[v], layer.bounds)
     for level in range(levels - 1, -1, -1):
         for d in range(factors.shape[1]):
-            if level + 1 < levels and unrolled.side[v, d, IDLE] == 0 and unrolled.side[v, d, HALO] < 0:
+            if level + 1 < levels and not unrolled.side[v, d].idle and unrolled.side[v, d].halo < 0:
                 words //= factors[level + 1, d]
-        unrolled.edge[level, v].partitioned = 0.0 if layer.reuse[level, v, RMW_FIRST_UPDATE] else words
+        unrolled.edge[level, v].partitioned = 0.0 if layer.reuse[level, v].rmw_first_update else words

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator
 import numpy as np
 
 from jouleloop.model.arrays import Bools, Floats, Ints
-from jouleloop.optimum.arrays import IDLE, PART, SPREAD, Parts
+from jouleloop.optimum.arrays import PART, SPREAD, Parts
 from jouleloop.optimum.group_walk import Left, Walk
 from jouleloop.optimum.groups import Groups, kept_of
 from jouleloop.optimum.parts import MOST_PARTS, sketch_columns
@@ -124,7 +124,7 @@ def _pieces(groups: Groups, ids: Ints) -> list[Ints]:
     """Return unrollings split by the factor of a dimension at a level, where what is relaxed differs most."""
     row = groups.parts.row
     best, at = 0.0, (-1, -1)
-    written: Bools = (groups.side[groups.layer.read_write, :, IDLE] == 1).any(axis=0)
+    written: Bools = np.any(groups.side["idle"][groups.layer.read_write], axis=0)
     for level, own in enumerate(ids.T):
         for d in range(row.shape[2]):
             values = row[level, own, d]

@@ -16,7 +16,7 @@ from jouleloop.mapspace.nest import mapping_of
 from jouleloop.mapspace.rounded import Chain, index_factorizations, rounded_chains
 from jouleloop.mapspace.space import FactorSlot
 from jouleloop.mapspace.spatial import Arrangement, arrangements_of, parallelism
-from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Ints, NestArrays, Records, new_work
+from jouleloop.model.arrays import Bools, Ints, NestArrays, Records, new_work
 from jouleloop.model.encode import encode, nest_arrays
 from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
@@ -194,11 +194,11 @@ class RoundedKernel(Kernel):
 
     def _fits(self, ends: Ints, keep: Bools) -> bool:
         """Whether the tiles fit, taken for whole (``NestAnalysis::GetWorkingSetSizes_LTW``)."""
-        layer, spec, _, _ = self.target
+        layer, levels = self.target.layer, self.target.hardware.levels
         inner = np.cumprod(ends, axis=0)[self.time]
         for level, extent in enumerate(inner):
             held = sum(box_words(coef, extent) for coef, kept in zip(layer.coef, keep[level], strict=True) if kept)
-            if not spec[level, MIN_WORDS] <= held <= spec[level, CAPACITY]:
+            if not levels[level]["least_words"] <= held <= levels[level]["capacity_words"]:
                 return False
         return True
 
@@ -223,7 +223,7 @@ class RoundedKernel(Kernel):
         else:
             total_pj, cycles, _, _ = count_nest(self.target, nest, self.work)
         held = (self.work.access["tile"] * nest.keep).sum(axis=1)
-        if (held < self.target.spec[:, MIN_WORDS]).any() or min(
+        if (held < self.target.hardware.levels["least_words"]).any() or min(
             self.work.access["reads"].min(), self.work.access["fills"].min()
         ) < 0:
             return math.inf, 0

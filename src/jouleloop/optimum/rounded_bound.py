@@ -11,19 +11,10 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.mapspace.spatial import Arrangement
 from jouleloop.model.arrays import (
-    LATENCY_CYCLES,
-    LEAK_PJ,
-    NO_COALESCE,
-    NO_MULTICAST,
-    READ_BANDWIDTH,
-    RESTING,
-    SHARED_BANDWIDTH,
     SPATIAL,
-    SPEC,
-    WRITE_BANDWIDTH,
     Bools,
     Encoded,
-    Floats,
+    HardwareArrays,
     Ints,
     LayerArrays,
     NestArrays,
@@ -46,18 +37,18 @@ def _relax(layer: LayerArrays, nest: NestArrays, uneven: Bools, work: WorkArrays
         work.flow[level, 0].links = 0.0
         most = 1.0
         for s in range(nest.counts[level, SPATIAL]):
-            d = nest.loops[level, SPATIAL, s, 0]
+            d = nest.loops[level, SPATIAL, s].dim
             moves = False
             for r in range(layer.coef.shape[1]):
                 moves = moves or layer.coef[0, r, d] != 0
             if not moves:
-                most *= nest.loops[level, SPATIAL, s, 1]
+                most *= nest.loops[level, SPATIAL, s].bound
         if nest.keep[level - 1, 0]:
-            if uneven[level] and layer.reuse[level - 1, 0, NO_COALESCE]:
+            if uneven[level] and layer.reuse[level - 1, 0].no_coalesce:
                 return False
         elif nest.counts[level, SPATIAL] > 0:
             work.access[level, 0].groups = 1
-            work.groups[level, 0, 0].multicast = 1.0 if layer.reuse[level, 0, NO_MULTICAST] else most
+            work.groups[level, 0, 0].multicast = 1.0 if layer.reuse[level, 0].no_multicast else most
             work.groups[level, 0, 0].scatter = 1.0
             work.groups[level, 0, 0].words = 1.0
     return True
@@ -65,19 +56,19 @@ def _relax(layer: LayerArrays, nest: NestArrays, uneven: Bools, work: WorkArrays
 
 @njit
 def least_pj(
-    layer: LayerArrays, spec: Floats, elided: bool, nest: NestArrays, uneven: Bools, work: WorkArrays
+    layer: LayerArrays, hardware: HardwareArrays, elided: bool, nest: NestArrays, uneven: Bools, work: WorkArrays
 ) -> tuple[float, float]:
     """Return what the one data space of ``layer`` takes [pJ] in the order of ``nest``, and all operations.
 
     ``uneven`` says by level whether unrolled loops just below it end early.
     """
-    _, steps = utilize(spec, nest, work)
+    _, steps = utilize(hardware.levels, nest, work)
     units = share_instances(layer.bounds, nest, work)
     computes = int(count_residual_transfers(layer, nest, work, True) * units)
     if not _relax(layer, nest, uneven, work):
         return 0.0, float(computes)
     collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
-    total_pj, _ = price(spec, 0.0, nest.keep, steps, 0, work)
+    total_pj, _ = price(hardware, 0.0, nest.keep, steps, 0, work)
     return max(total_pj, 0.0), float(computes)
 
 
@@ -91,19 +82,21 @@ class OrderBound:
     """
 
     def __init__(self, target: Encoded, ranks: Sequence[Sequence[int]]) -> None:
-        layer, spec, self.compute_pj, self.elided = target
+        layer, hardware, self.compute_pj, self.elided = target
+        levels = hardware.levels.copy()
         self.ranks = ranks
-        self.levels = spec.shape[0]
-        self.leak_pj, self.latency = spec[:, LEAK_PJ].copy(), int(spec[:, LATENCY_CYCLES].sum())
-        self.spec = spec[:, :SPEC].copy()
-        self.spec[:, LEAK_PJ] = 0.0
-        self.spec[:, (READ_BANDWIDTH, WRITE_BANDWIDTH, SHARED_BANDWIDTH)] = np.inf
+        self.levels = len(levels)
+        self.leak_pj, self.latency = levels["leak_pj"].copy(), int(levels["latency_cycles"].sum())
+        levels["leak_pj"] = 0.0
+        for rate in ("read_words_per_cycle", "written_words_per_cycle", "shared_words_per_cycle"):
+            levels[rate] = np.inf
+        self.hardware = hardware._replace(levels=levels)
         moving = (layer.coef != 0) & (layer.bounds > 1)
         #: Data spaces over which no window slides: the boxes of others overlap, and they count for nothing.
         self.plain = np.flatnonzero((moving.sum(axis=2) <= 1).all(axis=1))
         reuse = layer.reuse.copy()
         # A step that moves nothing may fetch the box again or not: only steps that move it count.
-        reuse[..., RESTING] = True
+        reuse["resting"] = True
         self.single = [
             LayerArrays(layer.coef[v : v + 1], layer.read_write[v : v + 1], layer.bounds, reuse[:, v : v + 1])
             for v in self.plain
@@ -131,7 +124,7 @@ class OrderBound:
         for v, layer in zip(self.plain.tolist(), self.single, strict=True):
             nest = nest_arrays(self._order(ends, v), arrangements, keep[:, v : v + 1])
             # Operations are counted with any data space.
-            space_pj, computes = least_pj(layer, self.spec, self.elided, nest, uneven, self.work)
+            space_pj, computes = least_pj(layer, self.hardware, self.elided, nest, uneven, self.work)
             total_pj += space_pj
         steps = int(np.prod(ends))
         instances = self.work.status["instances"]

@@ -6,22 +6,16 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    BLOCK_WORDS,
-    CAPACITY,
-    FANOUT_X,
-    FANOUT_Y,
+    LOOP,
     MAX_LOOPS,
-    MIN_WORDS,
-    READ_PJ,
-    UPDATE_PJ,
     Bools,
     Encoded,
     Floats,
-    Ints,
     Records,
     WorkArrays,
     new_work,
 )
+from jouleloop.model.price import fits
 from jouleloop.optimum.arrays import (
     ARRANGED,
     BY_PARTS,
@@ -30,10 +24,7 @@ from jouleloop.optimum.arrays import (
     ENERGY,
     ENTER,
     FINAL,
-    FIRST,
     FLOORS,
-    HALO,
-    IDLE,
     KEPT,
     MOST_KEYS,
     NEIGHBOURS,
@@ -71,7 +62,7 @@ from jouleloop.optimum.descend import beaten, descend, limit_of, start_descent
 from jouleloop.optimum.floors import Floors
 from jouleloop.optimum.groups import Groups
 from jouleloop.optimum.lattice import fill_grid, find_kinds, new_grid
-from jouleloop.optimum.mesh import find_neighbours
+from jouleloop.optimum.mesh import find_neighbours, has_windows
 from jouleloop.optimum.order import pop, push
 from jouleloop.optimum.parts import (
     MOST_PARTS,
@@ -112,7 +103,7 @@ def _holds(case: Case, parts: Parts) -> bool:
     for v in range(case.keep.shape[1]):
         if case.keep[top, v]:
             words += parts.words[v]
-    return bool(case.target.spec[top, MIN_WORDS] <= words <= case.target.spec[top, CAPACITY])
+    return fits(case.target.hardware.levels[top], words)
 
 
 @njit
@@ -222,11 +213,11 @@ def _search_part(
     stand, counters, best = parts.stand, tally.counters, tally.best
     part = stand[0].current
     u = parts.unrolling[part]
-    if parts.runs[u, FIRST] < 0:
+    if parts.runs[u].first < 0:
         stand[0].wants = ARRANGED
         return False
     pause, ask = counters[0].pause, case.mesh.ask[0]
-    looks = tally.log.used[0] < 0 and not ask.asked and case.mesh.pairs.shape[0] > 1
+    looks = tally.log.used[0] < 0 and not ask.asked and has_windows(case.mesh)
     raises = stand[0].raised != part and stand[0].raise_after < NEVER
     nests = stand[0].raise_after if raises else NEVER
     if looks:
@@ -334,8 +325,8 @@ class Solver:
         self,
         target: Encoded,
         columns: Sequence[Bools],
-        slots: Ints,
-        side: Ints,
+        slots: Records,
+        side: Records,
         candidates: Candidates,
         charge: Records,
         stopped: Callable[[], bool] = lambda: False,
@@ -345,7 +336,7 @@ class Solver:
         self.columns = columns
         self.candidates = candidates
         self.arrangements = Arrangements(
-            np.zeros(0, np.int64), np.zeros((0, MAX_LOOPS, 3), np.int64), np.zeros((0, levels, 2), np.int64)
+            np.zeros(0, np.int64), np.zeros((0, MAX_LOOPS), LOOP), np.zeros((0, levels, 2), np.int64)
         )
         self.parts = new_parts(candidates, columns, layer, charge)
         unrolled = new_unrolled(candidates.origin, side)
@@ -362,7 +353,7 @@ class Solver:
         )
         keep = np.zeros((levels, spaces), np.bool_)
         scratch = new_scratch(grid, levels, spaces, points)
-        distances = MOST_KEYS if (side[:, :, HALO] >= 0).any() else 1
+        distances = MOST_KEYS if (side["halo"] >= 0).any() else 1
         mesh = new_mesh(levels, spaces, dims, distances)
         self.case = Case(target, keep, slots, unrolled, grid, tables, scratch, mesh)
         self.path = new_path(keep, side, layer.coef.shape[1])
@@ -515,8 +506,8 @@ class Solver:
 
     def _rest_steps(self) -> float:
         """Fewest temporal iterations of any unrolling."""
-        layer, spec = self.case.target.layer, self.case.target.spec
-        units = spec[:, FANOUT_X] * spec[:, FANOUT_Y]
+        layer, levels = self.case.target.layer, self.case.target.hardware.levels
+        units = levels["fanout_x"] * levels["fanout_y"]
         return float(np.prod(layer.bounds.astype(float)) / units.prod())
 
     def _rest_pj(self) -> float:
@@ -524,14 +515,14 @@ class Solver:
 
         Only dimensions that share no rank count (lemma *unrollings that were not listed*).
         """
-        layer, unrolled, top = self.case.target.layer, self.case.unrolled, self.case.target.spec[-1]
+        layer, unrolled, top = self.case.target.layer, self.case.unrolled, self.case.target.hardware.levels[-1]
         total = float(np.prod(layer.bounds.astype(float))) * self.case.target.compute_pj
         for v, column in enumerate(self.columns):
             if column[:, -1].all():
-                alone = (unrolled.side[v, :, IDLE] == 0) & (unrolled.side[v, :, HALO] < 0)
+                alone = ~unrolled.side["idle"][v] & (unrolled.side["halo"][v] < 0)
                 words = float(np.prod(layer.bounds[alone].astype(float)))
-                cost = top[UPDATE_PJ if layer.read_write[v] else READ_PJ]
-                total += vectors(words, top[BLOCK_WORDS]) * cost
+                cost = top["update_pj" if layer.read_write[v] else "read_pj"]
+                total += vectors(words, top["block_words"]) * cost
         return total
 
     def _open_pj(self) -> float:

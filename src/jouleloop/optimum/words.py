@@ -9,8 +9,8 @@ import math
 from typing import NamedTuple
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BOUND, DIM, RESTING, STEP, Ints, Record, Records
-from jouleloop.optimum.arrays import HALO, SHAPES, Case, Path
+from jouleloop.model.arrays import Ints, Record, Records
+from jouleloop.optimum.arrays import SHAPES, Case, Path
 
 
 @njit
@@ -109,7 +109,7 @@ def boxes_of(coef: Ints, extent: Ints, factors: Ints, rests: Records) -> float:
 
 
 @njit
-def find_reach(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Records) -> int:
+def find_reach(coef: Ints, side: Records, extent: Ints, factors: Ints, reach: Records) -> int:
     """Write by rank how far apart two instances below a level can be, see `REACH`; return how many distances.
 
     ``reach`` has shape (ranks,), 0 where one dimension alone moves the rank.
@@ -128,7 +128,7 @@ def find_reach(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Recor
         reach[r].farthest = 0
         reach[r].quantum = 0
         for d in range(coef.shape[1]):
-            if side[d, HALO] == r and factors[d] > 1:
+            if side[d].halo == r and factors[d] > 1:
                 reach[r].farthest += coef[r, d] * extent[d] * (factors[d] - 1)
                 reach[r].quantum = common(reach[r].quantum, coef[r, d] * extent[d])
         reach[r].weight = distances
@@ -138,16 +138,16 @@ def find_reach(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Recor
 
 
 @njit(inline="always")
-def unit_of(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Records, d: int) -> int:
+def unit_of(coef: Ints, side: Records, extent: Ints, factors: Ints, reach: Records, d: int) -> int:
     """Return how far one index of a dimension that shares a rank and is unrolled moves it, in quanta; else 0."""
-    r = side[d, HALO]
+    r = side[d].halo
     if r < 0 or factors[d] == 1:
         return 0
     return int(coef[r, d] * extent[d] // reach[r].quantum)
 
 
 @njit
-def shape_of(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Records, unit: Ints) -> tuple[int, bool]:
+def shape_of(coef: Ints, side: Records, extent: Ints, factors: Ints, reach: Records, unit: Ints) -> tuple[int, bool]:
     """Return the place of a tile's shape in a table of shapes, and whether it stands there, see `Mesh`."""
     code = 0
     for d in range(extent.shape[0]):
@@ -166,17 +166,17 @@ def _within(reach: Records, r: int, move: int) -> bool:
 
 
 @njit
-def words_of_plain_ranks(coef: Ints, full: float, loop: Ints, loops: int) -> float:
+def words_of_plain_ranks(coef: Ints, full: float, loop: Records, loops: int) -> float:
     """Words into one instance where every rank is moved by one dimension: all but the trailing steps that stand."""
     total = full
     trailing = True
     for j in range(loops - 1, -1, -1):
         if trailing:
             for r in range(coef.shape[0]):
-                if coef[r, loop[j, DIM]] != 0:
+                if coef[r, loop[j].dim] != 0:
                     trailing = False
         if not trailing:
-            total *= loop[j, BOUND]
+            total *= loop[j].bound
     return total
 
 
@@ -236,13 +236,13 @@ def _innermost_step(case: Case, path: Path, level: int, v: int, extent: Ints, lo
         case.target.layer.coef[v],
         path.loops,
         path.reach,
-        case.target.layer.reuse[level - 1, v, RESTING],
+        case.target.layer.reuse[level - 1, v].resting,
     )
     key = moved = 0
     full = part = 1.0
     apart = False
     first = loops - 1
-    while resting and first >= 0 and _leaves(coef, loop[first, DIM]):
+    while resting and first >= 0 and _leaves(coef, loop[first].dim):
         first -= 1
     near = may_link = not resting or first == loops - 1
     for r in range(coef.shape[0]):
@@ -253,7 +253,7 @@ def _innermost_step(case: Case, path: Path, level: int, v: int, extent: Ints, lo
         path.at[r] = 0
         if first < 0:
             continue
-        step = coef[r, loop[first, DIM]] * loop[first, STEP]
+        step = coef[r, loop[first].dim] * loop[first].step
         path.move[r] = step
         if known and reach[r].quantum > 0:
             key += number_of(reach, r, step)
@@ -290,7 +290,7 @@ def count_steps(case: Case, path: Path, level: int, v: int, extent: Ints, loops:
         The place of the tile's shape in `Mesh`, -1 where neighbours are not known.
     """
     coef, loop, reach, words = case.target.layer.coef[v], path.loops, path.reach, path.words[0]
-    resting, served = case.target.layer.reuse[level - 1, v, RESTING], case.mesh.served[level, v, shape]
+    resting, served = case.target.layer.reuse[level - 1, v].resting, case.mesh.served[level, v, shape]
     known = shape >= 0
     first = _innermost_step(case, path, level, v, extent, loops, known)
     clear_words(words)
@@ -298,14 +298,14 @@ def count_steps(case: Case, path: Path, level: int, v: int, extent: Ints, loops:
     words.plain = first.full
     outer = 1.0
     for j in range(first.place + 1):
-        outer *= loop[j, BOUND]
+        outer *= loop[j].bound
     for j in range(first.place, -1, -1):
-        outer /= loop[j, BOUND]
-        calls = (loop[j, BOUND] - 1) * outer
+        outer /= loop[j].bound
+        calls = (loop[j].bound - 1) * outer
         same = stands = True
         within, key = first.may_link, 0
         for r in range(coef.shape[0]):
-            step = coef[r, loop[j, DIM]] * loop[j, STEP]
+            step = coef[r, loop[j].dim] * loop[j].step
             # All loops further in fall back.
             value = step - path.at[r]
             path.at[r] += step

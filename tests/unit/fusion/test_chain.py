@@ -11,6 +11,7 @@ from jouleloop.api.chains import chain_named, chains_in
 from jouleloop.cli.app import app
 from jouleloop.errors import InputError
 from jouleloop.fusion.chain import Axis, chain_of, read_chain
+from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.plan import Group, Loop, parts_of, waiting_words
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.optimum.result import SearchResult
@@ -18,6 +19,7 @@ from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
 
 PAIR = ["matmul:M16xN32xK8", "matmul:M8xN32xK16"]
+TRIPLE = ["matmul:M16xN16xK8", "matmul:M8xN16xK16", "matmul:M16xN16xK8"]
 
 
 def chain(*texts: str) -> list[Axis]:
@@ -117,6 +119,27 @@ def test_parts_begin_outputs_once_and_go_on_from_partial_sums() -> None:
     # Rows of the first factor change at every step, columns of the second where N steps alone.
     assert [first.periods(spaces[name]) for name in "ABZ"] == [8, 4, 8]
     assert second.periods(second.output) == 4
+
+
+def test_a_group_inside_another_has_loops_of_its_own(tmp_path: Path) -> None:
+    """Words as accelforge's mapper finds and counts them (tests/reference/fused)."""
+    page, proof = tmp_path / "page.html", tmp_path / "proof.json"
+    arguments = ["chain", *TRIPLE, "--arch", "two_levels", "--set", "Buffer.depth=200"]
+    shown = CliRunner().invoke(app, [*arguments, "--page", str(page), "--certificate", str(proof)])
+    assert "1,152 words" in shown.output
+    assert "\nfor N in 2:\n  for M|K in 4:\n    matmul" in shown.output
+    assert "holds B (64 words)" in shown.output
+    assert "groups whose layers share all outer loops" in str(shown.exception)
+    assert page.read_text().count("<b>for ") == 2
+    [group] = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).output)["groups"]
+    inside, alone = group["parts"]
+    assert len(group["layers"]) == 3
+    assert [one["layer"] for one in inside["parts"]] == inside["layers"] == group["layers"][:2]
+    assert inside["energy"] + alone["energy"] == group["energy"] == 1152
+    chain = chain_named(TRIPLE)
+    arch = jl.Architecture.read("two_levels").with_({"Buffer.depth": 200})
+    fusions = tuple(Fusion.at(arch.target(problem), None) for problem in chain.problems)
+    assert ChainSearch(chain, fusions, nested=False).run().outer_words == 1280
 
 
 def test_fusion_saves_what_the_intermediate_moves_outside() -> None:

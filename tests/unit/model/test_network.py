@@ -20,11 +20,10 @@ def with_network(arch: Architecture, network: Network) -> Architecture:
 @pytest.mark.parametrize("version", RULES)
 def test_energy_of_networks_is_refused_where_it_was_counted_otherwise(version: str) -> None:
     target = load_target("eyeriss", semantics=version)
-    spec = encode_hardware(target.arch, target.costs, RULES[version])
-    assert not takes_energy(spec)
+    assert not takes_energy(encode_hardware(target.arch, target.costs, RULES[version]).networks)
     charged = with_network(target.arch, Network(hop_pj=0.5))
     if version == "timeloop-2023-04":
         with pytest.raises(InputError, match="energy of networks as counted before"):
             encode_hardware(charged, target.costs, RULES[version])
     else:
-        assert takes_energy(encode_hardware(charged, target.costs, RULES[version]))
+        assert takes_energy(encode_hardware(charged, target.costs, RULES[version]).networks)

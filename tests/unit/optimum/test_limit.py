@@ -214,7 +214,7 @@ def test_why_nothing_fits_is_looked_for_as_long_as_nobody_stops_it() -> None:
         whole = build_mapspace(problem, target.arch, target.constraints)
         for watch, known in ((Fine(), True), (Fine(1), False)):
             search = Search(whole, target.costs, target.semantics, watch)
-            found = search.has_mapping(search.spec)
+            found = search.has_mapping(search.hardware)
             assert found or not known
             assert watch.looks <= 1 or known
             stops += known and watch.looks > 1

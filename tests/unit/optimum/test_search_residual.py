@@ -9,7 +9,7 @@ from jouleloop.api.hardware import Architecture
 from jouleloop.errors import InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints
-from jouleloop.mapspace.space import FREE, build_mapspace
+from jouleloop.mapspace.space import FREE, SLOT, build_mapspace
 from jouleloop.optimum.arrays import new_counters
 from jouleloop.optimum.driver import Task
 from jouleloop.optimum.limit import Watch
@@ -23,9 +23,14 @@ from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import problem_from
 
 
+def slot_of(limits: tuple[int, int, int]) -> np.void:
+    """What a slot says of one dimension: a fixed factor, the most and the least."""
+    return np.array([(*limits, 0)], SLOT)[0]
+
+
 def ends(passes: int, outside: tuple[int, int], factor: int, slot: tuple[int, int, int] = (FREE, 1000, 1)) -> list[int]:
     found, largest = np.zeros(passes + 1, np.int64), np.zeros(passes + 1, np.int64)
-    number = list_ends(np.array([*slot, 0]), passes, 1000, *outside, factor, found, largest)
+    number = list_ends(slot_of(slot), passes, 1000, *outside, factor, found, largest)
     return [end for low, high in zip(found[:number], largest[:number], strict=True) for end in range(low, high + 1)]
 
 
@@ -54,7 +59,7 @@ def test_passes_outside_are_those_of_some_chain() -> None:
         ):
             if any(unused and factor == 1 for factor, unused in zip(factors, idle, strict=True)):
                 continue
-            table = np.array([[[0, 6, 1, 0]], *([[*slot, 0]] for slot in slots)])
+            table = np.array([[slot_of(slot)] for slot in ((FREE, 6, 1), *slots)])
             least, most = passes_outside(
                 table,
                 np.array([[1], *([f] for f in factors)]),
@@ -96,7 +101,7 @@ def test_chains_are_counted(passes: int) -> None:
 @pytest.mark.parametrize("passes", [1, 2, 7, 12, 13, 31])
 def test_where_windows_slide_one_end_stands_for_all_that_leave_as_many_passes(passes: int) -> None:
     found, largest = np.zeros(passes + 1, np.int64), np.zeros(passes + 1, np.int64)
-    number = list_ends(np.array([FREE, 1000, 1, 0]), passes, 1000, 1, 1000, 0, found, largest)
+    number = list_ends(slot_of((FREE, 1000, 1)), passes, 1000, 1, 1000, 0, found, largest)
     covered = [end for low, high in zip(found[:number], largest[:number], strict=True) for end in range(low, high + 1)]
     assert covered == list(range(1, passes + 1))
     for low, high in zip(found[:number], largest[:number], strict=True):

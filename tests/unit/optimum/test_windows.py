@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 
-from jouleloop.optimum.arrays import AXIS, HALO, IDLE, PLACE, REACH, SIDE
+from jouleloop.optimum.arrays import AXIS, PLACE, REACH, SIDE
 from jouleloop.optimum.bounds import windows
 from jouleloop.optimum.words import find_reach, offsets_of, values_of
 from jouleloop.proof.boxes import values
@@ -34,9 +34,7 @@ def drawn_window(drawn: random.Random) -> Window:
 
 
 def side_of_one_rank() -> np.ndarray:
-    side = np.zeros((2, SIDE), np.int64)
-    side[:, IDLE] = side[:, HALO] = 0
-    return side
+    return np.zeros(2, SIDE)
 
 
 def moves(window: Window) -> list[tuple[int, int]]:

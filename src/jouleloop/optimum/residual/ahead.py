@@ -6,7 +6,6 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints
-from jouleloop.optimum.arrays import RANK
 from jouleloop.optimum.residual.bound import has_windows
 from jouleloop.optimum.residual.ends import ends_once
 from jouleloop.optimum.residual.state import Design, Unrolled, Walk
@@ -77,7 +76,7 @@ def _comes_innermost(design: Design, walk: Walk, level: int, j: int, complete: b
         return ends.passes[level, j] > 1, True
     inside = ends.least[level, j] == 1
     for e in range(slots.shape[0]):
-        inside = inside or (ends.least[level, e] > 1 and slots[e, RANK] < slots[j, RANK])
+        inside = inside or (ends.least[level, e] > 1 and slots[e].rank < slots[j].rank)
     once = ends_once(ends.passes[level, j], ends.least[level, j], ends.largest_end[level, j])
     return not inside, has_windows(design.mate) or once
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.rounded import Chain, imperfect_chains
-from jouleloop.model.arrays import BLOCK_WORDS, READ_PJ, UPDATE_PJ
 from jouleloop.optimum.residual.padded import Allowance, best_padded
 from jouleloop.optimum.residual.size import factorizations
 from jouleloop.optimum.rounded import RoundedKernel
@@ -58,13 +57,13 @@ class AveragedKernel(RoundedKernel):
     @cached_property
     def floor(self) -> float:
         """The value of words that have to cross the outermost boundary once, and of as few steps as units allow."""
-        layer, spec, _, _ = self.target
+        layer, top = self.target.layer, self.target.hardware.levels[-1]
         words_pj = 0.0
         kept = [column[:, -2:].all() and column.shape[1] > 1 for column in self.space.columns]
         if not any(reuse.later for reuse in self.space.reuse):
             for v in self.order_bound.plain.tolist():
                 words = math.prod(layer.bounds[self.order_bound.moves[v]].tolist()) * bool(kept[v])
-                words_pj += words / spec[-1, BLOCK_WORDS] * spec[-1, UPDATE_PJ if layer.read_write[v] else READ_PJ]
+                words_pj += words / top["block_words"] * top["update_pj" if layer.read_write[v] else "read_pj"]
         units = math.prod(map(math.prod, self.space.arch.fanout))
         return self._limited(float(words_pj), math.ceil(math.prod(layer.bounds.tolist()) / units))
 

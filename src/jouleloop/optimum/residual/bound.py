@@ -10,8 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, FANOUT_X, FANOUT_Y, READ_PJ, WRITE_PJ, Bools, Floats, Ints
-from jouleloop.optimum.arrays import FIXED, MOST
+from jouleloop.model.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    Record,
+    Records,
+)
 from jouleloop.optimum.costs import vectors
 from jouleloop.optimum.residual.state import Design, Unrolled, value_of
 
@@ -22,27 +27,27 @@ _ROUNDING = 1e-14
 @njit
 def crossing_pj(design: Design, unrolled: Unrolled, v: int, i: int, times: float, fill_times: float) -> float:
     """Energy [pJ] of a crossing whose words are asked for and filled so many times, at least; over all instances."""
-    crossing, spec, instances = unrolled.crossings[v, i], design.target.spec, unrolled.instances
+    crossing, levels, instances = unrolled.crossings[v, i], design.target.hardware.levels, unrolled.instances
     read_write = design.target.layer.read_write[v]
     parent, child = crossing.parent, crossing.child
-    sharing = min(instances[parent], spec[parent, CLUSTERS])
-    block = spec[parent, BLOCK_WORDS]
+    sharing = min(instances[parent], levels[parent].clusters)
+    block = levels[parent].block_words
     asked = crossing.asked * times
     if read_write:
-        total = vectors(asked, block) * spec[parent, WRITE_PJ]
+        total = vectors(asked, block) * levels[parent].write_pj
         again = np.floor((asked - crossing.spared_parent) * (1.0 + _ROUNDING))
         if again > 0:
-            total += vectors(again, block) * spec[parent, READ_PJ]
+            total += vectors(again, block) * levels[parent].read_pj
     else:
-        total = vectors(asked, block) * spec[parent, READ_PJ]
+        total = vectors(asked, block) * levels[parent].read_pj
     total *= sharing
     if child >= 0:
         filled = np.floor(crossing.filled * fill_times * (1.0 + _ROUNDING))
         if read_write and design.target.elided:
             filled = np.floor(filled - crossing.spared_child)
         if filled > 0:
-            sharing = min(instances[child], spec[child, CLUSTERS])
-            total += vectors(filled, spec[child, BLOCK_WORDS]) * spec[child, WRITE_PJ] * sharing
+            sharing = min(instances[child], levels[child].clusters)
+            total += vectors(filled, levels[child].block_words) * levels[child].write_pj * sharing
     return float(total)
 
 
@@ -201,24 +206,24 @@ def may_link(design: Design, unrolled: Unrolled, v: int, level: int, extent: Int
                 held = factors[d] * (extent[d] if extent[d] == largest[d] else 1)
                 least[r] = np.gcd(least[r], coef[r, d] * held)
     for n in range(numbers[1]):
-        if _meets(coef, design.target.spec[level], unrolled.loops[level, n, : numbers[0]], extent, least):
+        if _meets(coef, design.target.hardware.levels[level], unrolled.loops[level, n, : numbers[0]], extent, least):
             return True
     return False
 
 
 @njit
-def _meets(coef: Ints, spec: Floats, loops: Ints, extent: Ints, least: Ints) -> bool:
+def _meets(coef: Ints, fanout: Record, loops: Records, extent: Ints, least: Ints) -> bool:
     """Whether two mesh neighbours of an arrangement are apart by multiples of the ``least`` move, by rank."""
     ranks = coef.shape[0]
-    mesh = _lay_out(spec, loops)
+    mesh = _lay_out(fanout, loops)
     offsets = np.zeros((mesh.units, ranks), np.int64)
     for unit in range(mesh.units):
         rest = unit
         for i in range(loops.shape[0] - 1, -1, -1):
-            d = loops[i, 0]
+            d = loops[i].dim
             for r in range(ranks):
-                offsets[unit, r] += coef[r, d] * extent[d] * (rest % loops[i, 1])
-            rest //= loops[i, 1]
+                offsets[unit, r] += coef[r, d] * extent[d] * (rest % loops[i].bound)
+            rest //= loops[i].bound
     for unit in range(mesh.units):
         for side in range(2):
             other = unit + (mesh.columns if side else 1)
@@ -235,16 +240,16 @@ def _meets(coef: Ints, spec: Floats, loops: Ints, extent: Ints, least: Ints) -> 
 
 
 @njit
-def _lay_out(spec: Floats, loops: Ints) -> _Mesh:
+def _lay_out(fanout: Record, loops: Records) -> _Mesh:
     """Return the units of an arrangement, and the columns and rows that they lie on."""
     units, along_x, along_y = 1, 1, 1
     for i in range(loops.shape[0]):
-        units *= loops[i, 1]
-        if loops[i, 2] == 0:
-            along_x *= loops[i, 1]
+        units *= loops[i].bound
+        if loops[i].axis == 0:
+            along_x *= loops[i].bound
         else:
-            along_y *= loops[i, 1]
-    return _Mesh(units, max(along_x, int(spec[FANOUT_X])), max(along_y, int(spec[FANOUT_Y])))
+            along_y *= loops[i].bound
+    return _Mesh(units, max(along_x, fanout.fanout_x), max(along_y, fanout.fanout_y))
 
 
 @njit
@@ -356,12 +361,12 @@ def fill_line(design: Design, unrolled: Unrolled, v: int, i: int) -> None:
 
     Rounding down loses at most what ``lost_pj`` says.
     """
-    crossing, spec, instances = unrolled.crossings[v, i], design.target.spec, unrolled.instances
+    crossing, levels, instances = unrolled.crossings[v, i], design.target.hardware.levels, unrolled.instances
     read_write = design.target.layer.read_write[v]
     parent, child = crossing.parent, crossing.child
-    sharing = min(instances[parent], spec[parent, CLUSTERS])
-    read_pj = spec[parent, READ_PJ] / spec[parent, BLOCK_WORDS] * sharing
-    write_pj = spec[parent, WRITE_PJ] / spec[parent, BLOCK_WORDS] * sharing
+    sharing = min(instances[parent], levels[parent].clusters)
+    read_pj = levels[parent].read_pj / levels[parent].block_words * sharing
+    write_pj = levels[parent].write_pj / levels[parent].block_words * sharing
     lost = 0.0
     if read_write:
         crossing.asked_pj = crossing.asked * (read_pj + write_pj)
@@ -370,7 +375,7 @@ def fill_line(design: Design, unrolled: Unrolled, v: int, i: int) -> None:
         crossing.asked_pj = crossing.asked * read_pj
     crossing.filled_pj = 0.0
     if child >= 0:
-        fill_pj = spec[child, WRITE_PJ] / spec[child, BLOCK_WORDS] * min(instances[child], spec[child, CLUSTERS])
+        fill_pj = levels[child].write_pj / levels[child].block_words * min(instances[child], levels[child].clusters)
         crossing.filled_pj = crossing.filled * fill_pj
         lost += fill_pj
         if read_write and design.target.elided:
@@ -447,7 +452,7 @@ def _refine_dimension(
             left = -(-left // factor)
             tile *= factor
         slot = design.slots[level, d]
-        known = known and (slot[FIXED] == 1 or (slot[FIXED] == 0 and slot[MOST] == 1))
+        known = known and (slot.fixed == 1 or (slot.fixed == 0 and slot.most == 1))
     return float(max(words, -(-boxes // beyond) * extent if whole else least)), spared
 
 

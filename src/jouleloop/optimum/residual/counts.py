@@ -13,8 +13,6 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
-    BOUND,
-    DIM,
     MAX_LOOPS,
     REUSE,
     SPATIAL,
@@ -25,12 +23,13 @@ from jouleloop.model.arrays import (
     Ints,
     LayerArrays,
     NestArrays,
+    Records,
     WorkArrays,
 )
 from jouleloop.model.collapse import collapse
 from jouleloop.model.kernel import box_words
 from jouleloop.model.price import price, utilize
-from jouleloop.model.residual import KIND, LOOP, RESIDUAL, Boundary, count_boundary, flatten_loops
+from jouleloop.model.residual import FLAT, Boundary, count_boundary, flatten_loops
 
 #: Most dimensions of a problem: every subset of those that are in their last iteration is a state.
 MOST_DIMS = 8
@@ -49,7 +48,7 @@ def _box_states(coef: Ints, bounds: Ints, extent: Ints, words: Floats) -> None:
 
 @njit
 def fetched_words(
-    relevant: Bools, loop: Ints, begin: int, middle: int, total: int, words: Floats, shared: Floats, whole: Bools
+    relevant: Bools, loop: Records, begin: int, middle: int, total: int, words: Floats, shared: Floats, whole: Bools
 ) -> None:
     """Replace the words of a box, by state, by those that all instances ask for; write those that reach them.
 
@@ -60,24 +59,24 @@ def fetched_words(
     whole[:] = True
     shared[:] = words
     for k in range(begin, middle):
-        bit = 1 << loop[k, DIM]
-        moves = relevant[loop[k, DIM]]
+        bit = 1 << loop[k].dim
+        moves = relevant[loop[k].dim]
         for state in range(states - 1, -1, -1):
-            ends = loop[k, RESIDUAL] if state & bit else loop[k, BOUND]
-            inner = state if loop[k, RESIDUAL] == 1 else state & ~bit
+            ends = loop[k].residual if state & bit else loop[k].bound
+            inner = state if loop[k].residual == 1 else state & ~bit
             shared[state] = shared[inner] * ends
             words[state] = words[inner] * (ends if moves else 1)
     for k in range(middle, total):
-        bit = 1 << loop[k, DIM]
-        moves = relevant[loop[k, DIM]]
+        bit = 1 << loop[k].dim
+        moves = relevant[loop[k].dim]
         # From all dimensions last to none: a state reads itself and the one without this dimension.
         for state in range(states - 1, -1, -1):
             inner = state & ~bit
-            if loop[k, KIND] == SPATIAL:
-                if loop[k, RESIDUAL] > 1:
+            if loop[k].kind == SPATIAL:
+                if loop[k].residual > 1:
                     words[state], shared[state], whole[state] = words[inner], shared[inner], whole[inner]
                 continue
-            ends = loop[k, RESIDUAL] if state & bit else loop[k, BOUND]
+            ends = loop[k].residual if state & bit else loop[k].bound
             if ends == 1:
                 continue
             if not moves and whole[inner]:
@@ -90,18 +89,18 @@ def fetched_words(
 
 
 @njit
-def _points(loop: Ints, first: int, total: int, spatial_states: Floats) -> float:
+def _points(loop: Records, first: int, total: int, spatial_states: Floats) -> float:
     """Return the points of all visited units, given those of one step by state; see `fetched_words`."""
     states = spatial_states.shape[0]
     for k in range(first, total):
-        bit = 1 << loop[k, DIM]
+        bit = 1 << loop[k].dim
         for state in range(states - 1, -1, -1):
             inner = state & ~bit
-            if loop[k, KIND] == SPATIAL:
-                if loop[k, RESIDUAL] > 1:
+            if loop[k].kind == SPATIAL:
+                if loop[k].residual > 1:
                     spatial_states[state] = spatial_states[inner]
             else:
-                ends = loop[k, RESIDUAL] if state & bit else loop[k, BOUND]
+                ends = loop[k].residual if state & bit else loop[k].bound
                 spatial_states[state] += (ends - 1) * spatial_states[inner]
     return float(spatial_states[states - 1])
 
@@ -119,14 +118,14 @@ def _slides(coef: Ints) -> bool:
 
 
 @njit
-def _count_operations(loop: Ints, begin: int, middle: int, total: int, shared: Floats) -> float:
+def _count_operations(loop: Records, begin: int, middle: int, total: int, shared: Floats) -> float:
     """Return the operations of a unit: those of every unit that a step visits; ``shared`` is room by state."""
     shared[:] = 1.0
     for k in range(begin, middle):
-        bit = 1 << loop[k, DIM]
+        bit = 1 << loop[k].dim
         for state in range(shared.shape[0] - 1, -1, -1):
-            inner = state if loop[k, RESIDUAL] == 1 else state & ~bit
-            shared[state] = shared[inner] * (loop[k, RESIDUAL] if state & bit else loop[k, BOUND])
+            inner = state if loop[k].residual == 1 else state & ~bit
+            shared[state] = shared[inner] * (loop[k].residual if state & bit else loop[k].bound)
     return _points(loop, middle, total, shared) / _visited(loop, begin, middle, total)
 
 
@@ -140,7 +139,7 @@ def _size_last(bounds: Ints, held: Ints, early: Bools, size: Ints) -> None:
 class _Around(NamedTuple):
     """The loops around a boundary, and the operations of a unit."""
 
-    loop: Ints
+    loop: Records
     begin: int
     middle: int
     after: int
@@ -173,7 +172,7 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
     """
     bounds, levels, dims = layer.bounds, nest.counts.shape[0], layer.bounds.shape[0]
     states = 1 << dims
-    loop = np.empty((levels * 2 * MAX_LOOPS, LOOP), np.int64)
+    loop = np.empty(levels * 2 * MAX_LOOPS, FLAT)
     start = np.empty((levels + 1, 2), np.int64)
     total = flatten_loops(bounds, nest, loop, start)
     tile = _Tile(
@@ -185,7 +184,7 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
         begin, middle, after = start[level, SPATIAL], start[level, TEMPORAL], start[level + 1, SPATIAL]
         around = _Around(loop, begin, middle, after, total, operations)
         for k in range(begin, middle):
-            tile.held[loop[k, DIM]] *= loop[k, BOUND]
+            tile.held[loop[k].dim] *= loop[k].bound
         _starts_last(loop, middle, total, tile.early)
         _size_last(bounds, tile.held, tile.early, tile.size)
         for v in range(layer.coef.shape[0]):
@@ -196,7 +195,7 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
             else:
                 _count_boxes(layer, relevant[v], work, level, v, passing, around, tile)
         for k in range(middle, after):
-            tile.held[loop[k, DIM]] *= loop[k, BOUND]
+            tile.held[loop[k].dim] *= loop[k].bound
         tile.extent[:] = tile.held
         _starts_last(loop, after, total, tile.early)
         _size_last(bounds, tile.held, tile.early, tile.size)
@@ -210,9 +209,7 @@ def _count_windows(layer: LayerArrays, work: WorkArrays, level: int, v: int, aro
     """Write the transfers of a data space over which windows slide, as the model counts them."""
     adds_itself = around.middle == around.begin and around.after > around.middle
     mesh = np.array([work.status[level].columns, work.status[level].rows])
-    boundary = Boundary(
-        around.begin, around.middle, around.total, adds_itself, level == 0, np.zeros(REUSE, np.bool_), mesh
-    )
+    boundary = Boundary(around.begin, around.middle, around.total, adds_itself, level == 0, np.zeros(1, REUSE), mesh)
     access = work.access[level, v]
     access.groups = 0
     work.flow[level, v].links, _ = count_boundary(
@@ -254,51 +251,51 @@ def _count_boxes(
 
 
 @njit
-def _may_stand(loop: Ints, first: int, total: int) -> bool:
+def _may_stand(loop: Records, first: int, total: int) -> bool:
     """Whether a loop outside runs once in its last run: all others are counted as the model does."""
     found = False
     for k in range(first, total):
-        found = found or (loop[k, KIND] == TEMPORAL and loop[k, RESIDUAL] == 1 and loop[k, BOUND] > 1)
+        found = found or (loop[k].kind == TEMPORAL and loop[k].residual == 1 and loop[k].bound > 1)
     return found
 
 
 @njit
-def _most_sharing(coef: Ints, loop: Ints, begin: int, middle: int) -> float:
+def _most_sharing(coef: Ints, loop: Records, begin: int, middle: int) -> float:
     """Return how many units of the spatial loops ``begin`` to ``middle`` have the same box at most.
 
     Those that differ in one of the dimensions that move a rank, and in no other, are apart.
     """
     units, apart = 1.0, 1.0
     for k in range(begin, middle):
-        units *= loop[k, BOUND]
+        units *= loop[k].bound
     for r in range(coef.shape[0]):
         most = 1.0
         for k in range(begin, middle):
-            if coef[r, loop[k, DIM]] != 0:
-                most = max(most, float(loop[k, BOUND]))
+            if coef[r, loop[k].dim] != 0:
+                most = max(most, float(loop[k].bound))
         apart *= most
     return units / apart
 
 
 @njit
-def _starts_last(loop: Ints, first: int, total: int, early: Bools) -> None:
+def _starts_last(loop: Records, first: int, total: int, early: Bools) -> None:
     """Write by dimension whether the first iterations of all loops from ``first`` outward are their last."""
     early[:] = True
     for k in range(first, total):
-        if loop[k, RESIDUAL] > 1:
-            early[loop[k, DIM]] = False
+        if loop[k].residual > 1:
+            early[loop[k].dim] = False
 
 
 @njit
-def _visited(loop: Ints, begin: int, middle: int, total: int) -> float:
+def _visited(loop: Records, begin: int, middle: int, total: int) -> float:
     """Return how many instances below the innermost level any step visits: those of the first step."""
     visited = 1.0
     for k in range(begin, middle):
         last = True
         for outer in range(middle, total):
-            if loop[outer, DIM] == loop[k, DIM] and loop[outer, RESIDUAL] > 1:
+            if loop[outer].dim == loop[k].dim and loop[outer].residual > 1:
                 last = False
-        visited *= loop[k, RESIDUAL] if last else loop[k, BOUND]
+        visited *= loop[k].residual if last else loop[k].bound
     return visited
 
 
@@ -310,8 +307,8 @@ def least_cost(
     work: WorkArrays,
 ) -> tuple[float, int]:
     """Return a lower bound on the energy [pJ] of a nest, and its cycles at least."""
-    units, steps = utilize(target.spec, nest, work)
+    units, steps = utilize(target.hardware.levels, nest, work)
     computes = int(count_least_transfers(target.layer, relevant, nest, work) * units)
     collapse(target.layer.read_write, target.layer.reuse, nest.keep, target.elided, work)
-    total_pj, _ = price(target.spec, target.compute_pj, nest.keep, steps, computes, work)
+    total_pj, _ = price(target.hardware, target.compute_pj, nest.keep, steps, computes, work)
     return total_pj, steps

@@ -8,8 +8,7 @@ exactly known when the level is complete.
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Ints
-from jouleloop.optimum.arrays import FIXED, LEAST, MOST
+from jouleloop.model.arrays import Ints
 from jouleloop.optimum.order import used_up
 from jouleloop.optimum.residual.ahead import ahead_pj
 from jouleloop.optimum.residual.ends import list_ends
@@ -26,11 +25,11 @@ def _most_room(design: Design, unrolled: Unrolled, walk: Walk, level: int, d: in
     which may be cut at the bound.
     """
     ends, room, size, passes = walk.ends, walk.room.tile, walk.room.size, walk.ends.passes[level, d]
-    capacity = design.target.spec[level, CAPACITY]
-    if capacity == np.inf or design.slots[level, d, FIXED] > 0 or design.slots[level, d, MOST] == 1:
+    capacity = design.target.hardware.levels[level].capacity_words
+    if capacity == np.inf or design.slots[level, d].fixed > 0 or design.slots[level, d].most == 1:
         return int(passes)
     for e in range(room.shape[0]):
-        least = max(design.slots[level, e, FIXED], design.slots[level, e, LEAST])
+        least = max(design.slots[level, e].fixed, design.slots[level, e].least)
         end = ends.least[level, e] if e < d else least
         room[e] = ends.extent[level, e] * unrolled.factors[level, e] * end
     unit = ends.extent[level, d] * unrolled.factors[level, d]
@@ -48,9 +47,9 @@ def _most_room(design: Design, unrolled: Unrolled, walk: Walk, level: int, d: in
 @njit
 def _tile_fits(design: Design, level: int, extent: Ints, largest: Ints, size: Ints) -> bool:
     """Whether a tile fits a level; one that stands for several up to the largest, whether any may."""
-    if tile_words(design, level, extent, size) > design.target.spec[level, CAPACITY]:
+    if tile_words(design, level, extent, size) > design.target.hardware.levels[level].capacity_words:
         return False
-    least = design.target.spec[level, MIN_WORDS]
+    least = design.target.hardware.levels[level].least_words
     return bool(least == 0.0 or least <= tile_words(design, level, largest, size))
 
 

@@ -3,28 +3,27 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Bools, Ints
-from jouleloop.optimum.arrays import FIXED, LEAST, MOST
+from jouleloop.model.arrays import Bools, Ints, Record, Records
 
 
 @njit
-def look_outside(slots: Ints, factors: Ints, idle: Bools, bounds: Ints) -> tuple[Ints, Ints, Ints]:
+def look_outside(slots: Records, factors: Ints, idle: Bools, bounds: Ints) -> tuple[Ints, Ints, Ints]:
     """Return `passes_outside` and `next_factor`: one kernel, not two."""
     least, most = passes_outside(slots, factors, idle, bounds)
     return least, most, next_factor(slots, factors)
 
 
 @njit
-def passes_outside(slots: Ints, factors: Ints, idle: Bools, bounds: Ints) -> tuple[Ints, Ints]:
+def passes_outside(slots: Records, factors: Ints, idle: Bools, bounds: Ints) -> tuple[Ints, Ints]:
     """Return by level and dimension how often all loops outside that level run at least and at most."""
     levels, dims = factors.shape
     least, most = np.ones((levels, dims), np.int64), np.ones((levels, dims), np.int64)
     for level in range(levels - 2, -1, -1):
         for d in range(dims):
             slot, factor = slots[level + 1, d], factors[level + 1, d]
-            high = min(most[level + 1, d] * (slot[FIXED] or slot[MOST]), bounds[d])
-            end = slot[FIXED] or slot[LEAST]
-            low = max((least[level + 1, d] - 1) * end + 1, min(end, 2) if slot[FIXED] else end)
+            high = min(most[level + 1, d] * (slot.fixed or slot.most), bounds[d])
+            end = slot.fixed or slot.least
+            low = max((least[level + 1, d] - 1) * end + 1, min(end, 2) if slot.fixed else end)
             if idle[level + 1, d]:
                 # Some units are never used, so there is one pass.
                 low, high = 2 if low == 1 else factor, factor - 1
@@ -35,7 +34,7 @@ def passes_outside(slots: Ints, factors: Ints, idle: Bools, bounds: Ints) -> tup
 
 
 @njit
-def next_factor(slots: Ints, factors: Ints) -> Ints:
+def next_factor(slots: Records, factors: Ints) -> Ints:
     """Return by level and dimension which unrolled factor stands outside a loop, next to it.
 
     1 where nothing is unrolled outside, 0 where loops may stand between.
@@ -49,14 +48,14 @@ def next_factor(slots: Ints, factors: Ints) -> Ints:
                 if factors[outer, d] > 1:
                     found[level, d] = 0 if between else factors[outer, d]
                     break
-                between = between or slots[outer, d, FIXED] > 1
-                between = between or (slots[outer, d, FIXED] == 0 and slots[outer, d, MOST] > 1)
+                between = between or slots[outer, d].fixed > 1
+                between = between or (slots[outer, d].fixed == 0 and slots[outer, d].most > 1)
     return found
 
 
 @njit
 def list_ends(
-    slot: Ints, passes: int, most: int, least_outside: int, most_outside: int, factor: int, found: Ints, largest: Ints
+    slot: Record, passes: int, most: int, least_outside: int, most_outside: int, factor: int, found: Ints, largest: Ints
 ) -> int:
     """Write the ends that a loop with so many passes may have, ascending; return their number.
 
@@ -68,14 +67,14 @@ def list_ends(
     ``most``: the largest for which there is room; ``least_outside`` and ``most_outside``: see `passes_outside`;
     ``largest``: beside each end the largest that it stands for.
     """
-    if slot[FIXED] > 0:
-        left = -(-passes // slot[FIXED])
-        if (slot[FIXED] > 1 and passes < 2) or not least_outside <= left <= most_outside:
+    if slot.fixed > 0:
+        left = -(-passes // slot.fixed)
+        if (slot.fixed > 1 and passes < 2) or not least_outside <= left <= most_outside:
             return 0
-        found[0], largest[0] = slot[FIXED], slot[FIXED]
+        found[0], largest[0] = slot.fixed, slot.fixed
         return 1
-    high = min(slot[MOST], passes, most)
-    end = max(slot[LEAST], -(-passes // most_outside))
+    high = min(slot.most, passes, most)
+    end = max(slot.least, -(-passes // most_outside))
     number = 0
     while end <= high:
         left = -(-passes // end)

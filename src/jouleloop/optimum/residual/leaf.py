@@ -3,11 +3,11 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import AXIS, BOUND, CAPACITY, DIM, MIN_WORDS, SPATIAL, TEMPORAL, Floats, Ints, NestArrays
+from jouleloop.model.arrays import SPATIAL, TEMPORAL, Floats, Ints, NestArrays, Records
 from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
+from jouleloop.model.price import fits
 from jouleloop.model.residual import has_residuals
-from jouleloop.optimum.arrays import FIXED, MOST, RANK
 from jouleloop.optimum.residual.bound import (
     fill_halos,
     fill_line,
@@ -90,8 +90,8 @@ def _foresee_tile(
     for d in range(tile.shape[0]):
         tile[d], largest[d] = ends.extent[level, d], ends.largest[level, d]
         for inner in range(level, child + 1):
-            end = design.slots[inner, d, FIXED]
-            if end == 0 and design.slots[inner, d, MOST] == 1:
+            end = design.slots[inner, d].fixed
+            if end == 0 and design.slots[inner, d].most == 1:
                 end = 1
             tile[d] *= unrolled.factors[inner, d] * end
             largest[d] *= unrolled.factors[inner, d] * end
@@ -156,43 +156,49 @@ def _try_nest(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> N
 
 
 @njit
-def _order_allowed(slots: Ints, level: int, loops: Ints, number: int) -> bool:
+def _order_allowed(slots: Records, level: int, loops: Records, number: int) -> bool:
     """Whether loops, outermost first, stand in an order that their ranks allow."""
     allowed = True
     for i in range(1, number):
-        allowed = allowed and slots[level, loops[i - 1, DIM], RANK] >= slots[level, loops[i, DIM], RANK]
+        allowed = allowed and slots[level, loops[i - 1].dim].rank >= slots[level, loops[i].dim].rank
     return allowed
 
 
 @njit
-def _next_order(loops: Ints, number: int) -> bool:
+def _swap(loops: Records, i: int, j: int) -> None:
+    """Let two loops change places."""
+    loops[i].dim, loops[j].dim = loops[j].dim, loops[i].dim
+    loops[i].bound, loops[j].bound = loops[j].bound, loops[i].bound
+    loops[i].axis, loops[j].axis = loops[j].axis, loops[i].axis
+
+
+@njit
+def _next_order(loops: Records, number: int) -> bool:
     """Advance loops to the next order by dimension; return False, in ascending order again, after the last."""
     i = number - 2
-    while i >= 0 and loops[i, DIM] >= loops[i + 1, DIM]:
+    while i >= 0 and loops[i].dim >= loops[i + 1].dim:
         i -= 1
     if i >= 0:
         j = number - 1
-        while loops[j, DIM] <= loops[i, DIM]:
+        while loops[j].dim <= loops[i].dim:
             j -= 1
-        for place in range(3):
-            loops[i, place], loops[j, place] = loops[j, place], loops[i, place]
+        _swap(loops, i, j)
     low, high = i + 1, number - 1
     while low < high:
-        for place in range(3):
-            loops[low, place], loops[high, place] = loops[high, place], loops[low, place]
+        _swap(loops, low, high)
         low += 1
         high -= 1
     return bool(i >= 0)
 
 
 @njit
-def _first_order(slots: Ints, level: int, ends: Ints, nest: NestArrays) -> None:
+def _first_order(slots: Records, level: int, ends: Ints, nest: NestArrays) -> None:
     """Write the loops of a level in the first order that is allowed."""
     number = 0
     loops = nest.loops[level, TEMPORAL]
     for d in range(ends.shape[0]):
         if ends[d] > 1:
-            loops[number, DIM], loops[number, BOUND], loops[number, AXIS] = d, ends[d], 0
+            loops[number].dim, loops[number].bound, loops[number].axis = d, ends[d], 0
             number += 1
     nest.counts[level, TEMPORAL] = number
     while not _order_allowed(slots, level, loops, number):
@@ -279,7 +285,7 @@ def _settle(
             ends.largest[level + 1, d] = ends.extent[level + 1, d]
         needed = tile_words(design, level, ends.extent[level + 1], room.size)
         trial.counters[0].ticks += 1
-        if not design.target.spec[level, MIN_WORDS] <= needed <= design.target.spec[level, CAPACITY]:
+        if not fits(design.target.hardware.levels[level], needed):
             return level + 1
         if level + 1 < levels:
             sure_pj[level + 1] = sure_pj[level] + refine(design, unrolled, ends, level + 1, room.rest)
@@ -331,8 +337,8 @@ def _next_end(design: Design, unrolled: Unrolled, ends: Ends, level: int, d: int
         alone = alone and (outside - 1) % factor == 0
         outside = -(-outside // (factor * ends.least[outer, d]))
     asks = False
-    for k in range(design.target.spec.shape[0]):
-        asks = asks or design.target.spec[k, MIN_WORDS] > 0
+    for k in range(design.target.hardware.levels.shape[0]):
+        asks = asks or design.target.hardware.levels[k].least_words > 0
     if (several and alone) or asks or has_windows(design.mate):
         return end + 1 if end < last else 0
     if left > 1 and (passes - 1) % (left - 1) == 0:

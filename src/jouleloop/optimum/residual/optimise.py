@@ -11,11 +11,10 @@ from jouleloop.mapping.mapping import Mapping, ended_early
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, slot_array
 from jouleloop.mapspace.spatial import Arrangement, arrangements_of
-from jouleloop.model.arrays import MAX_LOOPS, SPATIAL, Bools, Ints, NestArrays, Records, new_work
+from jouleloop.model.arrays import LOOP, MAX_LOOPS, SPATIAL, Bools, Ints, NestArrays, Records, new_work
 from jouleloop.model.encode import encode, narrowed
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
-from jouleloop.optimum.arrays import FIXED, LEAST
 from jouleloop.optimum.candidates import MOST_UNROLLINGS
 from jouleloop.optimum.driver import SEARCH, Kernel, Task, search
 from jouleloop.optimum.limit import Watch
@@ -141,7 +140,7 @@ class ImperfectKernel(Kernel):
     def _holds_minima(self) -> bool:
         """Whether no open loop has to be longer than its dimension; the search itself leaves out those of size 1."""
         slots = slot_array(self.space.temporal, len(self.problem.bounds))
-        return not ((slots[..., FIXED] == FREE) & (slots[..., LEAST] > np.array(self.problem.bounds))).any()
+        return not ((slots["fixed"] == FREE) & (slots["least"] > np.array(self.problem.bounds))).any()
 
     def ask_padded(self, seconds: float | None, within: Watch | None = None) -> None:
         """Look for a good mapping among those of layers slightly larger, once."""
@@ -180,16 +179,14 @@ class ImperfectKernel(Kernel):
         queue.bounds[n] = max(queue.bounds[n], min(cut, queue.value))
 
     def _nest(self, keep: Bools) -> NestArrays:
-        return NestArrays(
-            np.zeros((self.levels, 2), np.int64), np.zeros((self.levels, 2, MAX_LOOPS, 3), np.int64), keep
-        )
+        return NestArrays(np.zeros((self.levels, 2), np.int64), np.zeros((self.levels, 2, MAX_LOOPS), LOOP), keep)
 
     def _fill_arrangements(self, options: list[list[tuple[Arrangement, ...]]]) -> None:
         """Write the arrangements of all choices of a level's spatial factors, see `Unrolled`."""
         place = {int(d): i for i, d in enumerate(self.dims)}
         choices = max(map(len, options))
         most = max(len(found) for level in options for found in level)
-        self.loops = np.zeros((self.levels, choices, most, MAX_LOOPS, 3), np.int64)
+        self.loops = np.zeros((self.levels, choices, most, MAX_LOOPS), LOOP)
         self.numbers = np.zeros((self.levels, choices, 2), np.int64)
         for level, c in ((level, c) for level, found in enumerate(options) for c in range(len(found))):
             several = options[level][c]

@@ -1,7 +1,7 @@
 """How often words pass boundaries at least where the order of all loops outside is known; docs/search-residual.md."""
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import DIM, TEMPORAL, Bools, Floats, NestArrays
+from jouleloop.model.arrays import TEMPORAL, Bools, Floats, NestArrays
 from jouleloop.optimum.residual.ahead import Stepping, again_times
 from jouleloop.optimum.residual.bound import crossing_pj
 from jouleloop.optimum.residual.ends import ends_once
@@ -27,7 +27,7 @@ def _times(
         if level > first:
             rest[:] = passes[level]
         for place in range(nest.counts[level, TEMPORAL] - 1, -1, -1):
-            d = nest.loops[level, TEMPORAL, place, DIM]
+            d = nest.loops[level, TEMPORAL, place].dim
             once = ends_once(rest[d], ends.least[level, d], ends.largest_end[level, d])
             if not relevant[d]:
                 plain = plain or (unrolled.crossings[v, i].linkless and not once)
@@ -70,10 +70,10 @@ def _least_used(relevant: Bools, used: Floats) -> float:
 def _between(nest: NestArrays, level: int, place: int) -> int:
     """Return the dimensions of which a loop stands between the loop at a place of a level and another of its own."""
     saving, seen = 0, 0
-    j = nest.loops[level, TEMPORAL, place, DIM]
+    j = nest.loops[level, TEMPORAL, place].dim
     for outer in range(level, nest.counts.shape[0]):
         for at in range(place - 1 if outer == level else nest.counts[outer, TEMPORAL] - 1, -1, -1):
-            d = nest.loops[outer, TEMPORAL, at, DIM]
+            d = nest.loops[outer, TEMPORAL, at].dim
             if d == j:
                 saving |= seen
             else:

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit, record
-from jouleloop.model.arrays import MAX_LOOPS, MIN_WORDS, Bools, Encoded, Floats, Ints, NestArrays, Records, WorkArrays
-from jouleloop.optimum.arrays import FIXED, MOST
+from jouleloop.model.arrays import LOOP, MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays, Records, WorkArrays
 from jouleloop.optimum.residual.ends import look_outside
 
 #: Relative slack: sums are added in another order.
@@ -62,7 +61,7 @@ class Design(NamedTuple):
         Whether a dimension moves a data space, which other dimension moves the same rank of it (-1: none), and by how
         much it moves, each of shape (data spaces, dimensions).
     slots
-        Temporal slots, shape (levels, dimensions, SLOT).
+        Temporal slots, of `SLOT`, shape (levels, dimensions).
     energy_power, delay_power
         The objective, a product of powers of energy and delay.
     most_cycles
@@ -74,7 +73,7 @@ class Design(NamedTuple):
     mate: Ints
     step: Ints
     keep: Bools
-    slots: Ints
+    slots: Records
     energy_power: int
     delay_power: int
     most_cycles: float
@@ -97,7 +96,7 @@ class Unrolled(NamedTuple):
     halos
         Of `HALO`, of the crossings of data spaces over which windows slide, shape (data spaces, levels, dimensions).
     loops
-        Arrangements on the mesh by level, shape (levels, arrangements, MAX_LOOPS, 3); outermost first.
+        Arrangements on the mesh by level, of `LOOP`, shape (levels, arrangements, MAX_LOOPS); outermost first.
     numbers
         By level: loops of an arrangement, and arrangements.
     """
@@ -108,7 +107,7 @@ class Unrolled(NamedTuple):
     counts: Ints
     instances: Floats
     halos: Records
-    loops: Ints
+    loops: Records
     numbers: Ints
 
 
@@ -219,7 +218,7 @@ class Best(NamedTuple):
 
     mark: Records
     counts: Ints
-    loops: Ints
+    loops: Records
     keep: Bools
 
 
@@ -241,7 +240,7 @@ def value_of(design: Design, energy_pj: float, steps: float) -> float:
     return float(energy_pj**design.energy_power * steps**design.delay_power)
 
 
-def new_unrolled(levels: int, spaces: int, factors: Ints, idle: Bools, loops: Ints, numbers: Ints) -> Unrolled:
+def new_unrolled(levels: int, spaces: int, factors: Ints, idle: Bools, loops: Records, numbers: Ints) -> Unrolled:
     """Return an unrolling whose crossings are not written yet."""
     crossings, counts = np.zeros((spaces, levels), CROSSING), np.zeros(spaces, np.int64)
     halos = np.zeros((spaces, levels, factors.shape[1]), HALO)
@@ -253,7 +252,7 @@ def new_best(levels: int, spaces: int) -> Best:
     return Best(
         np.array([(np.inf, np.inf, np.inf, 0)], MARK),
         np.zeros((levels, 2), np.int64),
-        np.zeros((levels, 2, MAX_LOOPS, 3), np.int64),
+        np.zeros((levels, 2, MAX_LOOPS), LOOP),
         np.zeros((levels, spaces), np.bool_),
     )
 
@@ -272,10 +271,10 @@ def new_walk(design: Design, unrolled: Unrolled, root_pj: float) -> Walk:
     pending = np.zeros((levels + 1, len(design.relevant), levels), np.bool_)
     place = np.array([(0, 0, True)], STAND)
     least, most, factor = look_outside(design.slots, unrolled.factors, unrolled.idle, design.target.layer.bounds)
-    if (design.mate >= 0).any() or (design.target.spec[:, MIN_WORDS] > 0).any():
+    if (design.mate >= 0).any() or (design.target.hardware.levels["least_words"] > 0).any():
         # Tiles overlap, or larger ones may be asked for: every end counts.
         factor[:] = 0
-    has_choice = ((design.slots[:, :, FIXED] == 0) & (design.slots[:, :, MOST] > 1)).any(axis=1)
+    has_choice = ((design.slots["fixed"] == 0) & (design.slots["most"] > 1)).any(axis=1)
     inner, rest, size, tile = np.zeros((4, dims), np.int64)
     free = Room(inner, rest, size, tile, np.zeros(levels, np.int64), np.zeros(levels + 1))
     left, entered_pj, steps = np.zeros_like(one), np.zeros(levels), np.ones(levels + 1)

@@ -1,7 +1,7 @@
 """What whole tiles of a level cost further inside; docs/search-residual.md, "Whole tiles count inside"."""
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import CLUSTERS, READ_PJ, WRITE_PJ, Floats
+from jouleloop.model.arrays import Floats
 from jouleloop.optimum.residual.bound import crossing_pj, has_mate, spread_requests
 from jouleloop.optimum.residual.state import Design, Ends, Unrolled
 
@@ -41,12 +41,11 @@ def _largest(shares: Floats, first: int, last: int, d: int) -> float:
 def pressed_pj(design: Design, unrolled: Unrolled, level: int, shares: Floats) -> float:
     """Return by how much [pJ] `fill_shares` raises operations and the crossings well inside a level."""
     target = design.target
-    factors, spec, bounds = unrolled.factors, target.spec, target.layer.bounds
-    levels, dims = factors.shape
+    factors, levels, bounds = unrolled.factors, target.hardware.levels, target.layer.bounds
     before, now, units, alone, any_share = 1.0, 1.0, 1.0, True, False
-    for d in range(dims):
+    for d in range(factors.shape[1]):
         outside = 1
-        for k in range(1, levels):
+        for k in range(1, len(levels)):
             outside *= factors[k, d]
         share = -(-bounds[d] // outside) / factors[0, d]
         before *= share
@@ -69,10 +68,10 @@ def pressed_pj(design: Design, unrolled: Unrolled, level: int, shares: Floats) -
             if asked <= crossing.asked:
                 continue
             # Vectors are rounded: two of each kind are taken off.
-            sharing = min(unrolled.instances[parent], spec[parent, CLUSTERS])
-            lost = 2.0 * (spec[parent, READ_PJ] + spec[parent, WRITE_PJ]) * sharing
+            sharing = min(unrolled.instances[parent], levels[parent].clusters)
+            lost = 2.0 * (levels[parent].read_pj + levels[parent].write_pj) * sharing
             if child >= 0:
-                lost += 2.0 * spec[child, WRITE_PJ] * min(unrolled.instances[child], spec[child, CLUSTERS])
+                lost += 2.0 * levels[child].write_pj * min(unrolled.instances[child], levels[child].clusters)
             times = asked / crossing.asked
             more_pj = crossing_pj(design, unrolled, v, i, times, times)
             total += max(0.0, more_pj - (crossing.once_pj if child >= 0 else crossing.root_pj) - lost)
