@@ -13,11 +13,16 @@ def in_shares(count: int, first: int) -> pytest.MarkDecorator:
 
 
 def by_kind(
-    kinds: Iterable[str], count: int, first: int, times: Mapping[str, int] | None = None
+    kinds: Iterable[str],
+    count: int,
+    first: int,
+    *,
+    fewer: Mapping[str, int] | None = None,
+    times: Mapping[str, int] | None = None,
 ) -> pytest.MarkDecorator:
     """Return a parametrisation by ``kind`` and ``seeds``, those of each kind as `in_shares`.
 
-    Kinds whose draws take little have so many ``times`` as many.
+    Kinds whose draws take long have ``fewer`` first ones, those whose draws take little so many ``times`` as many.
     """
     return pytest.mark.parametrize(
         ("kind", "seeds"),
@@ -25,7 +30,7 @@ def by_kind(
             pytest.param(kind, seeds, id=f"{kind}-{name}", marks=marks)
             for kind in kinds
             for more in [(times or {}).get(kind, 1)]
-            for name, seeds, marks in _shares(more * count, more * first)
+            for name, seeds, marks in _shares(more * count, more * (fewer or {}).get(kind, first))
         ],
     )
 

@@ -17,7 +17,7 @@ from jouleloop.model.symbolic import symbolic_energies
 from shares import by_part
 
 FOLDER = Path(__file__).parent / "imperfect_runs"
-RUBY = FOLDER / "ruby_windows.jsonl.xz"
+RUBY = FOLDER / "ruby" / "windows.jsonl.xz"
 FILES = sorted(path for path in FOLDER.glob("*.jsonl.xz") if path != RUBY)
 
 
