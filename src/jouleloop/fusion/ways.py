@@ -80,19 +80,14 @@ class Bounds:
 
     def options(self, part: Part, able: frozenset[str], place: int, outer: Outer, *, nests: bool) -> list[Holding]:
         """Return what a layer may hold, how many words that is, and what the layer takes at least then."""
-        inside, around = self._inside_parts(part, place), sum(held_moves(self.fusions[place], *one)[0] for one in outer)
+        operations = self._operations(part, place)
+        inside = self._inside_parts(part, place, operations)
+        floor = operations if nests else inside
+        around = sum(held_moves(self.fusions[place], *one)[0] for one in outer)
         found = []
         for names in part.holdable(able):
             outside = around + self._outside(part, names, place)
-            flat = inside + outside
-            found.append(
-                Holding(
-                    names,
-                    sum(map(part.words, names)),
-                    self._operations(part, place) + outside if nests else flat,
-                    flat,
-                )
-            )
+            found.append(Holding(names, sum(map(part.words, names)), floor + outside, inside + outside))
         return found
 
     def as_layer(self, part: Part, place: int) -> bool:
@@ -104,10 +99,9 @@ class Bounds:
         compute_pj = self.fusions[place].target.costs.compute_pj
         return sum(times * compute_pj * problem.macs for problem, times, _ in part.runs)
 
-    def _inside_parts(self, part: Part, place: int) -> float:
+    def _inside_parts(self, part: Part, place: int, operations: float) -> float:
         """Return what a layer takes inside the outermost level at least, without searches of its parts."""
         fusion = self.fusions[place]
-        operations = self._operations(part, place)
         if not self.as_layer(part, place):
             return operations
         repeated = part.iterations // part.fresh

@@ -223,6 +223,12 @@ class WorkArrays(NamedTuple):
     """By level: share of full speed that its bandwidth allows."""
 
 
+def new_nest(keep: Bools) -> NestArrays:
+    """Return a nest without loops; ``keep``: what is stored where."""
+    levels = len(keep)
+    return NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS), LOOP), keep)
+
+
 def new_work(levels: int, spaces: int) -> WorkArrays:
     """Return fresh work arrays."""
     return WorkArrays(

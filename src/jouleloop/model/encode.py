@@ -15,7 +15,6 @@ from jouleloop.mapping.reuse import ALL_REUSE, Reuse
 from jouleloop.model.arrays import (
     CHARGED,
     LEVEL,
-    LOOP,
     MAX_LOOPS,
     MESH_BACK,
     MESH_IN,
@@ -33,6 +32,7 @@ from jouleloop.model.arrays import (
     LayerArrays,
     NestArrays,
     Records,
+    new_nest,
 )
 from jouleloop.model.network import takes_energy
 from jouleloop.model.semantics import RULES, Rules
@@ -236,12 +236,11 @@ def nest_arrays(
     temporal: Sequence[Sequence[tuple[int, int]]], spatial: Sequence[Sequence[tuple[int, int, int]]], keep: Bools
 ) -> NestArrays:
     """Return the arrays of a nest whose levels stand innermost first, the loops of a level outermost first."""
-    levels = len(temporal)
-    counts, loops = np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS), LOOP)
-    for level in range(levels):
-        counts[level] = len(temporal[level]), len(spatial[level])
+    nest = new_nest(np.ascontiguousarray(keep))
+    for level in range(len(temporal)):
+        nest.counts[level] = len(temporal[level]), len(spatial[level])
         for i, (d, end) in enumerate(temporal[level]):
-            loops[level, TEMPORAL, i] = d, end, 0
+            nest.loops[level, TEMPORAL, i] = d, end, 0
         for i, loop in enumerate(spatial[level]):
-            loops[level, SPATIAL, i] = loop
-    return NestArrays(counts, loops, np.ascontiguousarray(keep))
+            nest.loops[level, SPATIAL, i] = loop
+    return nest

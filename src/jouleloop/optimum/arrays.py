@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from jouleloop.jit import record
-from jouleloop.model.arrays import LOOP, MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays, Records
+from jouleloop.model.arrays import LOOP, MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays, Records, new_nest
 from jouleloop.model.steps import AROUND
 
 _Array = TypeVar("_Array", bound=np.typing.NDArray[Any])
@@ -808,7 +808,7 @@ def new_path(keep: Bools, side: Records, ranks: int) -> Path:
         np.zeros(levels, NODE),
         np.zeros(levels),
         np.zeros((levels, levels), TRAFFIC),
-        NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS), LOOP), keep.copy()),
+        new_nest(keep.copy()),
         np.array((side["halo"] >= 0).any(axis=1), np.int64),
         np.zeros(ranks, REACH),
         np.zeros(ranks, np.int64),

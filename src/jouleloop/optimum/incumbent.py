@@ -16,7 +16,7 @@ from jouleloop.errors import MappingError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, slot_array
-from jouleloop.model.arrays import LOOP, MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Ints, NestArrays, new_work
+from jouleloop.model.arrays import SPATIAL, TEMPORAL, Bools, Ints, new_nest, new_work
 from jouleloop.model.encode import encode
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
@@ -81,11 +81,7 @@ class Walker:
             # Neighbours of windows on a large mesh take long to be counted: walks do without, `found` counts them.
             layer.reuse["no_link_transfer"] = True
         levels, spaces = len(space.temporal), len(problem.data_spaces)
-        nest = NestArrays(
-            np.zeros((levels, 2), np.int64),
-            np.zeros((levels, 2, MAX_LOOPS), LOOP),
-            np.zeros((levels, spaces), np.bool_),
-        )
+        nest = new_nest(np.zeros((levels, spaces), np.bool_))
         self.model = Model(encoded._replace(layer=layer), nest, new_work(levels, spaces))
         self.room = self._room(objective)
 

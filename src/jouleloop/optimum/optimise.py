@@ -138,7 +138,7 @@ class Search:
         mirrors = find_mirrors(space, whole.coef) if mirrored else []
         wired = bool(is_wired(self.hardware.networks))
         self.candidates = Candidates(space, self.dims, side, self._asked, mirrors, **told, wired=wired)
-        if links and is_wired(self.hardware.networks):
+        if links and wired:
             split_by_hops(self.hardware, self.layer, self.side, self.candidates)
         self.charge = find_charges(space, self.hardware, self.layer, self.side, self.candidates, links=links)
         self.levels = len(space.temporal)
@@ -360,7 +360,7 @@ class PerfectKernel(Kernel):
         if not 0.0 < self.best[0]["energy_pj"] < np.inf:  # where all costs nothing, all ties are compared
             return
         hardware = self.search.hardware
-        wired = bool(is_wired(hardware.networks) or takes_energy(hardware.networks) or hardware.levels["leak_pj"].any())
+        wired = bool(takes_energy(hardware.networks) or hardware.levels["leak_pj"].any())
         groups = groups_of(solver.case, solver.parts, wired=wired or bool(self.task.space.arch.spreading))
         if groups is not None:
             self.rounds = Rounds(groups, self.best)

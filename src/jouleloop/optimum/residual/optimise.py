@@ -11,7 +11,7 @@ from jouleloop.mapping.mapping import Mapping, ended_early
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, slot_array
 from jouleloop.mapspace.spatial import Arrangement, arrangements_of
-from jouleloop.model.arrays import LOOP, MAX_LOOPS, SPATIAL, Bools, Ints, NestArrays, Records, new_work
+from jouleloop.model.arrays import LOOP, MAX_LOOPS, SPATIAL, Bools, Ints, Records, new_nest, new_work
 from jouleloop.model.encode import encode, narrowed
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
@@ -162,7 +162,7 @@ class ImperfectKernel(Kernel):
         """Search part ``n`` to its end; yield where it is time for a pause."""
         place, index = self.parts[n]
         keep = self.space.keeps[place]
-        design, unrolled, nest = self.design(keep), self._unrolled(int(index)), self._nest(keep)
+        design, unrolled, nest = self.design(keep), self._unrolled(int(index)), new_nest(keep)
         nest.counts[:, SPATIAL] = unrolled.numbers[:, 0]
         nest.loops[:, SPATIAL] = unrolled.loops[:, 0]
         walk = new_walk(design, unrolled, bound_part(design, unrolled))
@@ -177,9 +177,6 @@ class ImperfectKernel(Kernel):
             if not ended:
                 yield False
         queue.bounds[n] = max(queue.bounds[n], min(cut, queue.value))
-
-    def _nest(self, keep: Bools) -> NestArrays:
-        return NestArrays(np.zeros((self.levels, 2), np.int64), np.zeros((self.levels, 2, MAX_LOOPS), LOOP), keep)
 
     def _fill_arrangements(self, options: list[list[tuple[Arrangement, ...]]]) -> None:
         """Write the arrangements of all choices of a level's spatial factors, see `Unrolled`."""
