@@ -21,7 +21,7 @@ from differential.residual_space import chains
 from differential.tiny import FAMILIES, draw_tiny
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import MapSpace, build_mapspace
-from jouleloop.model.arrays import SPATIAL, TEMPORAL, Bools, NestArrays, new_work
+from jouleloop.model.arrays import SPATIAL, TEMPORAL, Bools, NestArrays, new_nest, new_work
 from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.residual import has_residuals
@@ -128,7 +128,7 @@ def fits(part: Part, ends: Ends) -> bool:
 
 def values_of(part: Part, ends: Ends, ranks: Sequence[Sequence[int]]) -> dict[Orders, float]:
     """Return what the best arrangement of every order is worth; assert that no closed form is above the model."""
-    nest, work, design = part.kernel._nest(part.keep), part.kernel.work, part.design
+    nest, work, design = new_nest(part.keep), part.kernel.work, part.design
     nest.counts[:, SPATIAL] = part.unrolled.numbers[:, 0]
     found = {}
     for orders in itertools.product(*(orders_of(rank, row) for rank, row in zip(ranks, ends, strict=True))):
@@ -155,7 +155,7 @@ def leaves(part: Part, ranks: Sequence[Sequence[int]]) -> Iterator[Leaf]:
     design, unrolled, kernel = part.design, part.unrolled, part.kernel
     walk = new_walk(design, unrolled, bound_part(design, unrolled))
     best = new_best(kernel.levels, len(kernel.relevant))
-    trial = Trial(kernel._nest(part.keep), kernel.work, best, new_counters())
+    trial = Trial(new_nest(part.keep), kernel.work, best, new_counters())
     levels, dims = unrolled.factors.shape
 
     def entered(level: int) -> float:
@@ -242,7 +242,7 @@ def check(part: Part, all_ends: Sequence[Ends], ranks: Sequence[Sequence[int]]) 
 def searched(part: Part, limit: float) -> tuple[float, float]:
     """Search a subproblem below a limit; return the best value, and what nothing left out is below."""
     kernel = part.kernel
-    nest = kernel._nest(part.keep)
+    nest = new_nest(part.keep)
     nest.counts[:, SPATIAL], nest.loops[:, SPATIAL] = part.unrolled.numbers[:, 0], part.unrolled.loops[:, 0]
     best = new_best(kernel.levels, len(kernel.relevant))
     best.mark[0]["value"] = limit
