@@ -22,6 +22,7 @@ from differential.draw import draw_case
 from differential.linked import draw_linked
 from differential.mixed import draw_mixed
 from differential.native import load
+from differential.open import OPEN
 from differential.shared import draw_shared
 from differential.strided import draw_passed, draw_strided
 from differential.tiny import FAMILIES, draw_tiny
@@ -63,6 +64,7 @@ DRAWS: dict[str, Callable[[int], Case]] = {
     "strided": partial(draw_strided, limit=1500),
     "passed": draw_passed,
     "linked": draw_linked,
+    **OPEN,
     "shared": draw_shared,
     "mixed": lambda seed: draw_mixed(seed, semantics=("timeloop-2024", "timeloop-4", "timeloop-3.0.3")[seed % 3]),
     "general": draw_case,
