@@ -71,6 +71,9 @@ DRAWS: dict[str, Callable[[int], Case]] = {
     "arrays": partial(draw_case, kind="arrays"),
 }
 
+#: How many times as many are drawn of those that take little.
+TIMES = {"linked": 30, "turned": 10, "grouped": 2, "spread": 12, "told": 10}
+
 
 def search_of(kind: str, seed: int) -> Search | None:
     """Return the search of a case with its subproblems listed, where it is searched."""
@@ -363,6 +366,6 @@ def check_design(kind: str, seed: int) -> tuple[int, int]:
     return bounds, close
 
 
-@by_kind(DRAWS, CASES, first=CASES // 20, times={"linked": 30})
+@by_kind(DRAWS, CASES, first=CASES // 20, times=TIMES)
 def test_no_bound_exceeds_a_nest_that_it_stands_for(kind: str, seeds: range) -> None:
     check_all(partial(check_design, kind), seeds, 20)
