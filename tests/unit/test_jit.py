@@ -242,14 +242,15 @@ class Pair(NamedTuple):
     second: float
 
 
-def test_no_named_tuple_leaves_a_kernel(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_no_named_tuple_leaves_a_kernel() -> None:
     # numba makes it in Python, where a signal that waits strikes, and goes on with nothing in its place: a crash.
     def pair(x: float) -> tuple[int, Pair]:
         return 1, Pair(x, x)
 
-    with pytest.raises(TypeError, match="named tuple"):
-        jit.njit(pair)(1.0)
-    assert len(kept(folder)) == 1
+    for _ in range(2):  # what is kept is refused as well
+        with pytest.raises(TypeError, match="named tuple"):
+            jit.njit(pair)(1.0)
 
 
 class Rows(NamedTuple):

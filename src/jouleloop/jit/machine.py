@@ -11,10 +11,10 @@ import contextlib
 import hashlib
 import inspect
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numba
 import numpy as np
@@ -22,7 +22,7 @@ from numba import types
 from numba.extending import lower_builtin, type_callable, typeof_impl
 
 from jouleloop.jit import Recursive, store
-from jouleloop.jit.records import LentArray, RecordType, address_in, inside, lent, register
+from jouleloop.jit.records import LentArray, RecordType, address_in, lent, register
 from jouleloop.memory import need
 
 #: What compiling one kernel takes at most, and loading one [bytes]: without it LLVM ends the process.
@@ -32,6 +32,7 @@ _TABLE = np.zeros(2**20, np.intp)
 #: Effort of LLVM for what is linked into others, and for kernels.
 _PART, _WHOLE = 1, 3
 Kinds = tuple[Any, ...]
+_NUMBERS = (None, bool, int, float)
 
 
 @dataclass
@@ -52,10 +53,6 @@ class _Made:
         return self.dispatcher.overloads[self.kinds]
 
 
-class _LeavesError(TypeError):
-    """An array leaves a kernel, and nothing holds it."""
-
-
 _CONFIG: Any = numba.config
 _LOCK = threading.RLock()
 _KERNELS: dict[str, Any] = {}
@@ -72,14 +69,9 @@ _PLACES: dict[int, tuple[str, Kinds]] = {}
 def entry(kernel: Any, arguments: tuple[Any, ...], known: Any) -> Any:
     """Return what Python calls with arguments as these, and as those it knows; it raises `TypeError` for others."""
     with _LOCK:
-        kinds = tuple(numba.typeof(one) for one in arguments)
-        lent_kinds = tuple(map(lent, kinds))
-        try:
-            # What is kept for arrays that are held was refused for others, see `_check`.
-            held = store.place(kernel, kinds, from_python=True).exists()
-            made = _make(kernel, kinds if held else lent_kinds, from_python=True)
-        except _LeavesError:
-            made = _make(kernel, kinds, from_python=True)
+        kinds = _kinds_of(kernel, map(numba.typeof, arguments))
+        made = _make(kernel, kinds, from_python=True)
+        _check(kernel.name, made.result.signature)
         if known is None:
             known = made.dispatcher
         else:
@@ -111,7 +103,7 @@ def _tell(kernel: Any) -> None:
     def _typing(_: Any) -> Any:
         def typer(*arguments: Any, **named: Any) -> Any:
             given = tuple(types.unliteral(one) for one in signature.bind(*arguments, **named).args)
-            kinds = tuple(map(inside, given))
+            kinds = _kinds_of(kernel, given)
             made = _make(kernel, kinds)
             if _by_address(kernel, kinds):
                 _MAKING[-1].needs.add((kernel.name, kinds))
@@ -125,9 +117,10 @@ def _tell(kernel: Any) -> None:
 
     @lower_builtin(kernel, types.VarArg(types.Any))
     def _call(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
-        kinds = tuple(map(inside, called.args))
+        kinds = _kinds_of(kernel, called.args)
         made = _make(kernel, kinds)
         result = made.result
+        arguments = [context.cast(builder, *one) for one in zip(arguments, called.args, kinds, strict=True)]
         if not _by_address(kernel, kinds):
             if _MAKING[-1].effort == _WHOLE:
                 for library in (result.library, *reversed(made.parts)):
@@ -150,6 +143,13 @@ def introduce_record(kind: type[Any]) -> None:
     register(kind, _TABLE.ctypes.data)
 
 
+def _kinds_of(kernel: Any, given: Iterable[Any]) -> Kinds:
+    """Return the types of arguments that a kernel sees: what returns numbers alone is lent its arrays."""
+    returned = kernel.function.__annotations__.get("return", Any)
+    numbers = all(one in _NUMBERS for one in get_args(returned) or (returned,))
+    return tuple(map(lent, given) if numbers else given)
+
+
 def _by_address(kernel: Any, kinds: Kinds) -> bool:
     return kernel.apart and any(isinstance(one, RecordType) for one in kinds)
 
@@ -161,12 +161,13 @@ def _place_of(name: str, kinds: Kinds) -> int:
 
 def _make(kernel: Any, kinds: Kinds, *, from_python: bool = False) -> _Made:
     """Return a kernel, loaded or compiled, and all that it calls."""
-    found = _MADE.get((kernel, kinds, from_python))
+    apart = _by_address(kernel, kinds)
+    found = _MADE.get((kernel, kinds, from_python and not apart))
     if found is None:
         # What Python calls needs another entry; its code is the same.
-        found = _kept(kernel, kinds, from_python) if from_python or _by_address(kernel, kinds) else _part(kernel, kinds)
-        _MADE[kernel, kinds, from_python] = found
-        if _by_address(kernel, kinds) and not from_python:
+        found = _kept(kernel, kinds) if from_python or apart else _part(kernel, kinds)
+        _MADE[kernel, kinds, from_python and not apart] = found
+        if apart:
             _publish(kernel.name, found)
     return found
 
@@ -183,9 +184,9 @@ def _part(kernel: Any, kinds: Kinds) -> _Made:
     return _compile(_dispatcher(kernel, no_cpython_wrapper=True, forceinline=kernel.inline), kinds, _PART)
 
 
-def _kept(kernel: Any, kinds: Kinds, from_python: bool) -> _Made:
+def _kept(kernel: Any, kinds: Kinds) -> _Made:
     """Return a kernel from its folder; where there is none, or it is damaged, compile it and keep it."""
-    home = store.place(kernel, kinds, from_python=from_python)
+    home = store.place(kernel, kinds)
     needs = store.read(home)
     if needs is not None:
         need(_LOADING_BYTES)
@@ -201,8 +202,6 @@ def _kept(kernel: Any, kinds: Kinds, from_python: bool) -> _Made:
     try:
         with store.replacing(home) as temporary:
             made = _compile(_cached(kernel, temporary), kinds, _WHOLE)
-            if from_python:
-                _check(kernel.name, made.result.signature)
             store.seal(temporary, home, made.needs)
     except OSError:  # no room for it: the next process compiles
         made = _compile(_dispatcher(kernel), kinds, _WHOLE)
@@ -215,7 +214,7 @@ def _check(name: str, signature: Any) -> None:
     if any(issubclass(one, types.BaseNamedTuple) for one in returned):
         raise TypeError(f"{name}: a waiting signal breaks a named tuple that is returned")
     if returned & {types.Array, LentArray} and any(isinstance(one, LentArray | RecordType) for one in signature.args):
-        raise _LeavesError(f"{name}: nothing holds an array of a record that is returned")
+        raise TypeError(f"{name}: nothing holds an array of a record that is returned")
 
 
 def _cached(kernel: Any, home: Path) -> Any:

@@ -22,7 +22,7 @@ from jouleloop import jit
 
 _DIGEST, _NEEDS = "digest", "needs"
 #: Of what machine code shares with other: raised where `jouleloop.jit` changes.
-_FORMAT = "9"
+_FORMAT = "10"
 
 
 @cache
@@ -36,11 +36,11 @@ def _machine() -> tuple[str, ...]:
     return (_FORMAT, platform.python_version(), numba.__version__, str(config.CPU_NAME), *told)
 
 
-def place(kernel: Any, kinds: tuple[Any, ...], *, from_python: bool) -> Path:
+def place(kernel: Any, kinds: tuple[Any, ...]) -> Path:
     """Return the folder of a kernel for some types of arguments."""
     source = Path(kernel.function.__code__.co_filename)
     content = source.read_bytes() if source.exists() else b""
-    told = repr((kernel.name, kinds, from_python, str(source.resolve()), _machine())).encode() + content
+    told = repr((kernel.name, kinds, str(source.resolve()), _machine())).encode() + content
     return jit.folder() / f"{kernel.name}-{hashlib.sha256(told).hexdigest()[:16]}"
 
 
