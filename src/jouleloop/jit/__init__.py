@@ -94,6 +94,8 @@ class _Waiting:
         """Return the module that makes kernels, which knows all that was defined; raise `MemoryError` without room."""
         if "jouleloop.jit.machine" not in sys.modules:
             need(_LIBRARIES_BYTES)
+            # numba tries what does not fit, and colours an error for each that nobody reads.
+            os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
         machine: Any = importlib.import_module("jouleloop.jit.machine")
         kernels, self.kernels = self.kernels, []
         records, self.records = self.records, []
