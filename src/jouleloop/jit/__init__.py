@@ -21,8 +21,8 @@ from typing import Any, TypeVar, overload
 from jouleloop.memory import need
 from jouleloop.sources import PACKAGE, cache_home, digest_of, remembered, with_imports
 
-#: Versions whose kernels are kept, some 10 MB each.
-KEPT_VERSIONS = 16
+#: Versions whose kernels are kept, some 50 MB each.
+KEPT_VERSIONS = 6
 
 #: What numba and the libraries below it take [bytes]: without it they crash, or never come to an end.
 _LIBRARIES_BYTES = 450 * 10**6

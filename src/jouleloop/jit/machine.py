@@ -2,7 +2,8 @@
 
 numba links what a function calls into it, and optimises that once more at every level. Here a part is compiled alone,
 with little effort, and linked into nothing but the kernel that Python calls; that one is optimised as a whole, once. A
-kernel that is marked ``apart`` is compiled once, and others call it by the address that stands in a table.
+kernel that is marked ``apart`` is compiled once, and others call it by the address that stands in a table. All are
+kept: what is compiled later links the parts that are there.
 """
 
 # mypy: disable-error-code="no-untyped-call,untyped-decorator"

@@ -1,4 +1,4 @@
-"""Keeps kernels: a folder for each, with the files of numba's own cache, what it calls by address, and a digest.
+"""Keeps kernels: a folder for each, with the files of numba's own cache, what it calls, and a digest.
 
 numba loads whatever bytes it finds. The digest covers the name of the folder and all in it: what is damaged, or stands
 under another name, is removed and compiled anew. What a compiled kernel calls and the constants it holds, which numba
@@ -45,7 +45,7 @@ def place(kernel: Any, kinds: tuple[Any, ...], effort: int) -> Path:
 
 
 def read(home: Path) -> Any:
-    """Return what a kernel calls, see `machine.Made.calls`; None where there is no kernel, removed if damaged."""
+    """Return what a kernel calls, see `jouleloop.jit.machine`; None where there is no kernel, removed if damaged."""
     try:
         if (home / _DIGEST).read_bytes() == _digest(home, home.name):
             return pickle.loads((home / _CALLS).read_bytes())  # noqa: S301 - as numba's cache does
@@ -81,6 +81,6 @@ def keeping(home: Path) -> Iterator[Path]:
 
 
 def seal(folder: Path, home: Path, calls: Any) -> None:
-    """Write what a kernel calls by address, and the digest that it is to have under another name."""
+    """Write what a kernel calls, and the digest that it is to have under another name."""
     (folder / _CALLS).write_bytes(pickle.dumps(calls))
     (folder / _DIGEST).write_bytes(_digest(folder, home.name))
