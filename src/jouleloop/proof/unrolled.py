@@ -1,5 +1,6 @@
 """What follows from an unrolling and a choice of what is kept alone, before any tile is known."""
 
+import itertools
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +8,7 @@ from fractions import Fraction
 from functools import cache, cached_property, partial
 from typing import Any, TypeVar
 
-from jouleloop.proof.design import Design, Factors, Keep, divisors
+from jouleloop.proof.design import Design, Factors, Keep, divisors, primes
 
 #: What Timeloop adds in doubles and cuts to an integer can be this much less, relatively, than the exact sum.
 DOUBLES = Fraction(1, 10**12)
@@ -94,6 +95,40 @@ class Unrolled:
         ranks = {r for r in self.design.shared[v] if r is not None}
         along = (math.prod(self.factors[level][d] for d in self.design.ranks[v][r]) for r in ranks)
         return Fraction(1, max(along, default=1))
+
+    def asked_by_units(self, v: int) -> tuple[Fraction, Fraction]:
+        """Steps in which all units ask, at least, and those in which they would ask for as much (*compute units*)."""
+        shared, still = self.design.shared[v], self.design.still[v]
+        alone = Fraction(math.prod(n for d, n in enumerate(self.rest) if shared[d] is None and not still[d]))
+        held = self.coincide(0, v)
+        if not held and not self.near(0, v):
+            return Fraction(self.steps), Fraction(self.steps)
+        moving = self.steps // (math.prod(n for d, n in enumerate(self.rest) if still[d]) if held else 1)
+        ends = Fraction(self.ends(0, v), math.prod(self.offsets(0, v)))
+        plain = asked = Fraction(1)
+        for d, r in enumerate(shared):
+            if r is None or self.rest[d] == 1:
+                continue
+            several = any(e != d and self.rest[e] > 1 for e in self.design.ranks[v][r])
+            own, share = 1 - Fraction(1, primes(self.rest[d])[0]), self._new_share(self.design.ranks[v][r], d)
+            plain = min(plain, own if share == 1 else Fraction(0))
+            asked = min(asked, own * share if several else max(own * share, min(share, ends)))
+        return max(alone, moving * plain), max(alone, moving * asked)
+
+    def _new_share(self, rank: Mapping[int, int], d: int) -> Fraction:
+        """Share of the values that units hold along a rank that are new, at least, after a step of an innermost loop.
+
+        Whatever is unrolled further out, and so inside that loop.
+        """
+        near = self.factors[0]
+        held = {
+            sum(parts) for parts in itertools.product(*(range(0, abs(c) * near[e], abs(c)) for e, c in rank.items()))
+        }
+        outside = self.design.bounds[d] // near[d]
+        moves = (abs(rank[d]) * near[d] * beyond for beyond in divisors(outside) if beyond < outside)
+        return min(
+            (Fraction(len(held - {one - move for one in held}), len(held)) for move in moves), default=Fraction(1)
+        )
 
     @kept
     def partition(self, k: int, v: int) -> int:
