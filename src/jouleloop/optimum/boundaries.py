@@ -25,7 +25,7 @@ from jouleloop.optimum.group_lattice import (
     new_lattice,
 )
 from jouleloop.optimum.passing import MOST_LAID_OUT, unrolled_ranks, words_passed
-from jouleloop.optimum.units import sure_share
+from jouleloop.optimum.units import sure_shares
 from jouleloop.optimum.words import values_of
 
 #: Unrollings of a group whose instances are looked at one by one.
@@ -45,7 +45,7 @@ class _Rows(NamedTuple):
     idle: Floats
     passed: Floats
     served: Floats
-    stands: Bools
+    stands: Floats
 
 
 class Unrollings(NamedTuple):
@@ -123,26 +123,26 @@ class Boundaries:
         plain = (coef != 0).any(axis=1) & (side["halo"] < 0)
         parted = np.stack([np.where(own, 1, row).prod(axis=1) for own in plain], axis=1).astype(float)
         idle = np.stack([np.where(own, row, 1).prod(axis=1) for own in side["idle"]], axis=1).astype(float)
-        last = alike, np.zeros(alike.shape, np.bool_)  # of fan-outs next to the units see `_of_units`
+        last = alike, 1.0 / alike  # of fan-outs next to the units see `_of_units`
         return _Rows(shift.astype(np.int64), used, chained, alike, linked, share, parted, idle, passed, *last)
 
     def _of_units(self, k: int, row: Ints) -> _Rows:
         """Return the rows of a level whose factors may be those next to the units, with what the units ask for.
 
         By data space: how many units one word that is asked for serves at most, links too but for steps that stand;
-        and whether links may serve those, as two units may hold one word.
+        and how many words a unit asks for in those, at least.
         """
         own, bounds = self.rows[k], self.layer.bounds
-        served, stands = own.served.copy(), own.idle > 1
+        served, stands = own.served.copy(), np.where(own.idle > 1, 0.0, own.stands)
         for v, coef in enumerate(self.layer.coef if k == 0 else ()):
             halo = self.side["halo"][v]
             for n, factors in enumerate(row):
-                near = halo[(halo >= 0) & (factors > 1)]
-                stands[n, v] |= len(np.unique(near)) < len(near)
-                if stands[n, v] or len(near):
-                    chains = 1.0 / factors[halo >= 0].max(initial=1)
-                    share = sure_share(coef, self.side[v], factors, bounds, bounds // factors, chains)[1]
-                    served[n, v] = own.linked[n, v] * chains / share
+                if own.idle[n, v] == 1 and not ((halo >= 0) & (factors > 1)).any():
+                    continue
+                chains = 1.0 / factors[halo >= 0].max(initial=1)
+                shares = sure_shares(coef, self.side[v], factors, bounds, bounds // factors, chains)
+                words = 1.0 / (own.linked[n, v] * chains)
+                served[n, v], stands[n, v] = 1.0 / (words * shares[1]), words * shares[2]
         return own._replace(served=served, stands=stands)
 
     def _passed(self, row: Ints, v: int, mesh: tuple[int, int]) -> tuple[Floats, Floats, Floats]:
@@ -272,7 +272,7 @@ class Boundaries:
             share = np.repeat(share, len(rows), axis=0)
             asked = (asked[:, None] * more.alike[rows]).reshape(len(shift), -1)
             served = (served[:, None] * more.alike[rows]).reshape(len(shift), -1)
-            stands = (stands[:, None] | more.stands[rows]).reshape(len(shift), -1)
+            stands = (stands[:, None] * more.stands[rows]).reshape(len(shift), -1)
             chained = (chained[:, None] * more.chained[rows]).reshape(len(shift), -1)
             idle = (idle[:, None] * more.idle[rows]).reshape(len(shift), -1)
             fits = (shift <= self.lattice.most).all(axis=1)

@@ -210,7 +210,7 @@ class Fan(NamedTuple):
         By factors and data space, the instances that ask for one box, of all, at most, without links; and the units
         that one word serves, in the mean over steps that do not stand.
     stands
-        By factors and data space, whether links may serve units where a step stands.
+        By factors and data space, words that a unit asks for where a step stands, at least in the mean.
     """
 
     shift: Ints
@@ -223,11 +223,11 @@ class Fan(NamedTuple):
     ratio: Floats
     chained: Floats
     served: Floats
-    stands: Bools
+    stands: Floats
 
 
 def new_fan(
-    lattice: Lattice, shift: Ints, kind: Ints, share: Floats, ratio: Floats, instances: tuple[Floats, Floats, Bools]
+    lattice: Lattice, shift: Ints, kind: Ints, share: Floats, ratio: Floats, instances: tuple[Floats, Floats, Floats]
 ) -> Fan:
     """Return a fan-out of factors in the order of their classes, see `Fan`."""
     shift = np.ascontiguousarray(shift)

@@ -107,8 +107,10 @@ class Groups:
         They hold nothing of any step.
         """
         fan, saved = edge.fan, self.lattice.saved
-        asked = self.macs / fan.served / edge.price["beyond"]
-        least_pj = _units_pj(edge.price, asked / np.where(fan.stands, self.lattice.rest[:, 0], 1.0))
+        most = self.macs / edge.price["beyond"]
+        moved, stands = most / fan.served, most * fan.stands
+        still = 1.0 - 1.0 / self.lattice.rest[:, 0]
+        least_pj = _units_pj(edge.price, np.minimum(moved, moved + (stands - moved) * still))
         left = np.flatnonzero(least_pj + after[fan.step] < room_pj)
         for k in left.tolist():
             x = fan.step[k]
@@ -117,8 +119,9 @@ class Groups:
                 own[:] = np.inf
                 table.found[x] = True
             cost_pj = least_pj[k]
-            if fan.stands[k].any():
-                cost_pj = _units_pj(edge.price, asked[k] / np.where(fan.stands[k], saved, 1.0))
+            if (stands[k] < moved[k]).any():
+                some = np.minimum(stands[k] - moved[k], 0.0)
+                cost_pj = _units_pj(edge.price, moved[k] + some * (1.0 - 1.0 / saved))
             np.minimum(own, np.where(self.lattice.valid[x], cost_pj, np.inf), out=own)
         return bool(len(left))
 

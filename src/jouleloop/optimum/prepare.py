@@ -16,7 +16,7 @@ from jouleloop.model.arrays import (
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import MOVED, PLAIN, SIDE, STANDING, Case, Unrolled
 from jouleloop.optimum.costs import clear_rate, crossing_pj, fill_rate, network_pj
-from jouleloop.optimum.units import sure_share
+from jouleloop.optimum.units import sure_shares
 from jouleloop.optimum.words import offsets_of
 
 
@@ -277,16 +277,19 @@ def _unit_words(case: Case, steps: float, v: int, level: int) -> tuple[float, fl
     for d in range(side.shape[0]):
         near = near or unrolled.near[0, v, d] == 1
         if side[d].idle:
-            standing *= axis[d].rest if held else 1
+            standing *= axis[d].rest
         elif side[d].halo < 0:
             apart *= axis[d].rest
     distinct, chains, _ = _spread(coef, side, unrolled.inside[0], unrolled.factors[0], axis)
     plain = asked = steps
     if held or near:
-        bounds = case.target.layer.bounds
-        sure, share = sure_share(coef, side, unrolled.factors[0], bounds, axis["rest"], chains / distinct)
-        plain = max(apart, steps / standing * sure)
-        asked = max(apart, steps / standing * share)
+        bounds, rest = case.target.layer.bounds, axis["rest"]
+        sure, moved, single = sure_shares(coef, side, unrolled.factors[0], bounds, rest, chains / distinct)
+        # Merged unrollings may have more units that hold one word.
+        single = single if not held or unrolled.origin[0] == 0 else 0.0
+        moving = steps / standing
+        plain = max(apart, moving * sure)
+        asked = max(apart, min(steps * moved, moving * moved + (steps - moving) * single))
     sent_pj = network_pj(unrolled.rate, -1, v, plain, 0.0, steps - plain)
     return asked * distinct * _chain(coef, unrolled, 1, level), sent_pj
 

@@ -1,4 +1,4 @@
-"""What share of their steps compute units surely ask for: the innermost loop's moves are known, and many.
+"""What share of the words that their steps need compute units surely ask for, whatever links serve.
 
 `docs/proof.md` states the lemma: *compute units*.
 """
@@ -6,17 +6,18 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Bools, Ints, Records
+from jouleloop.model.arrays import Ints, Records
 
 
 @njit
-def sure_share(
+def sure_shares(
     coef: Ints, side: Records, factors: Ints, bounds: Ints, rest: Ints, chains: float
-) -> tuple[float, float]:  # fmt: skip
-    """Share of the steps in which all units ask, at least, and of the words asked for; steps that stand first apart.
+) -> tuple[float, float, float]:  # fmt: skip
+    """Return the share of steps in which all ask, at least, and of words asked for, by steps that stand first or not.
 
+    The first two are of steps beyond the trailing loops that leave the data space in place, the last of those.
     Of the steps of the innermost loop that moves a window all but one in its end are its own. Such a step asks for the
-    words that no unit held before. Where no other loop moves the rank, it does not stand outside that loop.
+    words that no unit held before.
 
     Parameters
     ----------
@@ -27,58 +28,56 @@ def sure_share(
     chains
         Share of the different words at ends of chains, whatever the move.
     """
-    sure = asked = 1.0
+    plain = moved = single = 1.0
+    for r in range(coef.shape[0]):
+        units = _units_at(coef[r], factors)
+        single *= (units == 1).sum() / (units > 0).sum()
+    for d in range(factors.shape[0]):
+        if side[d].idle and factors[d] > 1:
+            single = 0.0
     for d in range(factors.shape[0]):
         if side[d].halo < 0 or rest[d] == 1:
             continue
-        row, several = coef[side[d].halo], False
+        row, cancels = coef[side[d].halo], False
         for e in range(factors.shape[0]):
-            several = several or (e != d and row[e] != 0 and rest[e] > 1)
-        held = _held(row, factors)
-        share = 1.0
-        outside = bounds[d] // factors[d]
-        for beyond in range(1, outside):
-            move = abs(row[d]) * factors[d] * beyond
-            if move >= held.shape[0]:
-                break
-            # What is unrolled further out may stand inside the loop.
-            if outside % beyond == 0:
-                share = min(share, _new_share(held, move))
-        own = 1.0 - 1.0 / _least_prime(rest[d])
-        sure = min(sure, own if share == 1.0 else 0.0)
-        asked = min(asked, own * share if several else max(own * share, min(share, chains)))
-    return sure, asked
+            cancels = cancels or (e != d and row[e] != 0 and rest[e] > 1)
+        own, share = 1.0 - 1.0 / _least_prime(rest[d]), _new_share(row, factors, d, bounds[d] // factors[d])
+        plain = min(plain, own if share == 1.0 else 0.0)
+        moved = min(moved, own * share + (1.0 - own) * min(share, chains, single if cancels else 1.0))
+    return plain, moved, single
 
 
 @njit
-def _held(row: Ints, factors: Ints) -> Bools:
-    """Return which places along a rank units hold in one step, the first being 0."""
+def _units_at(row: Ints, factors: Ints) -> Ints:
+    """Return how many units hold a word in one step, by place along a rank, the first being 0."""
     length = 1
     for d in range(row.shape[0]):
         length += abs(row[d]) * (factors[d] - 1)
-    held = np.zeros(length, np.bool_)
-    held[0] = True
-    far = 0
+    units = np.zeros(length, np.int64)
+    units[0] = 1
     for d in range(row.shape[0]):
-        step = abs(row[d])
-        if step == 0 or factors[d] == 1:
-            continue
-        for i in range(far, -1, -1):
-            if held[i]:
-                for n in range(1, factors[d]):
-                    held[i + n * step] = True
-        far += step * (factors[d] - 1)
-    return held
+        if row[d] != 0 and factors[d] > 1:
+            for i in range(length - 1, -1, -1):
+                for n in range(1, min(factors[d], i // abs(row[d]) + 1)):
+                    units[i] += units[i - n * abs(row[d])]
+    return units
 
 
 @njit
-def _new_share(held: Bools, move: int) -> float:
-    """Share of the places held after a move that none held before it."""
-    new = 0
-    for i in range(held.shape[0]):
-        if held[i] and not (i + move < held.shape[0] and held[i + move]):
-            new += 1
-    return new / held.sum()
+def _new_share(row: Ints, factors: Ints, d: int, outside: int) -> float:
+    """Share of the words along a rank that no unit held before a step of the innermost loop, over ``d``, at least.
+
+    What is unrolled further out may stand inside that loop.
+    """
+    units, share = _units_at(row, factors), 1.0
+    for beyond in range(1, outside):
+        move = abs(row[d]) * factors[d] * beyond
+        if move >= units.shape[0]:
+            break
+        if outside % beyond == 0:
+            old = ((units[move:] > 0) & (units[:-move] > 0)).sum()
+            share = min(share, 1.0 - old / (units > 0).sum())
+    return share
 
 
 @njit

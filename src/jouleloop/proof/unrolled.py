@@ -3,6 +3,7 @@
 import itertools
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
@@ -98,34 +99,40 @@ class Unrolled:
 
     def asked_by_units(self, v: int) -> tuple[Fraction, Fraction]:
         """Steps in which all units ask, at least, and those in which they would ask for as much (*compute units*)."""
-        shared, still = self.design.shared[v], self.design.still[v]
+        shared, still, ranks = self.design.shared[v], self.design.still[v], self.design.ranks[v]
         alone = Fraction(math.prod(n for d, n in enumerate(self.rest) if shared[d] is None and not still[d]))
         held = self.coincide(0, v)
         if not held and not self.near(0, v):
             return Fraction(self.steps), Fraction(self.steps)
-        moving = self.steps // (math.prod(n for d, n in enumerate(self.rest) if still[d]) if held else 1)
+        moving = self.steps // math.prod(n for d, n in enumerate(self.rest) if still[d])
         ends = Fraction(self.ends(0, v), math.prod(self.offsets(0, v)))
-        plain = asked = Fraction(1)
+        single = Fraction(1) if not held else Fraction(0)
+        if held and not any(f > 1 for d, f in enumerate(self.factors[0]) if still[d]) and 0 not in self.design.empty:
+            places = [self._places(rank).values() for rank in ranks]
+            single = math.prod((Fraction(sum(n == 1 for n in own), len(own)) for own in places), start=Fraction(1))
+        plain = moved = Fraction(1)
         for d, r in enumerate(shared):
             if r is None or self.rest[d] == 1:
                 continue
-            several = any(e != d and self.rest[e] > 1 for e in self.design.ranks[v][r])
-            own, share = 1 - Fraction(1, primes(self.rest[d])[0]), self._new_share(self.design.ranks[v][r], d)
+            cancels = any(e != d and self.rest[e] > 1 for e in ranks[r])
+            own, share = 1 - Fraction(1, primes(self.rest[d])[0]), self._new_share(ranks[r], d)
             plain = min(plain, own if share == 1 else Fraction(0))
-            asked = min(asked, own * share if several else max(own * share, min(share, ends)))
-        return max(alone, moving * plain), max(alone, moving * asked)
+            moved = min(moved, own * share + (1 - own) * min(share, ends, single if cancels else 1))
+        asked = min(self.steps * moved, moving * moved + (self.steps - moving) * single)
+        return max(alone, moving * plain), max(alone, asked)
+
+    def _places(self, rank: Mapping[int, int]) -> Counter[int]:
+        """How many units hold each of the values of a rank in one step."""
+        wide = ([abs(c) * i for i in range(self.factors[0][d])] for d, c in rank.items())
+        return Counter(sum(parts) for parts in itertools.product(*wide))
 
     def _new_share(self, rank: Mapping[int, int], d: int) -> Fraction:
-        """Share of the values that units hold along a rank that are new, at least, after a step of an innermost loop.
+        """Share of the values of a rank that no unit held before a step of the innermost loop, at least.
 
         Whatever is unrolled further out, and so inside that loop.
         """
-        near = self.factors[0]
-        held = {
-            sum(parts) for parts in itertools.product(*(range(0, abs(c) * near[e], abs(c)) for e, c in rank.items()))
-        }
-        outside = self.design.bounds[d] // near[d]
-        moves = (abs(rank[d]) * near[d] * beyond for beyond in divisors(outside) if beyond < outside)
+        held, outside = set(self._places(rank)), self.design.bounds[d] // self.factors[0][d]
+        moves = (abs(rank[d]) * self.factors[0][d] * beyond for beyond in divisors(outside) if beyond < outside)
         return min(
             (Fraction(len(held - {one - move for one in held}), len(held)) for move in moves), default=Fraction(1)
         )
