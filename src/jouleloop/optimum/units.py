@@ -30,8 +30,7 @@ def sure_shares(
     """
     plain = moved = single = 1.0
     for r in range(coef.shape[0]):
-        units = _units_at(coef[r], factors)
-        single *= (units == 1).sum() / (units > 0).sum()
+        single *= _single_share(_units_at(coef[r], factors))
     for d in range(factors.shape[0]):
         if side[d].idle and factors[d] > 1:
             single = 0.0
@@ -64,6 +63,16 @@ def _units_at(row: Ints, factors: Ints) -> Ints:
 
 
 @njit
+def _single_share(units: Ints) -> float:
+    """Share of the words along a rank that one unit alone holds."""
+    words = single = 0
+    for number in units:
+        words += number > 0
+        single += number == 1
+    return single / words
+
+
+@njit
 def _new_share(row: Ints, factors: Ints, d: int, outside: int) -> float:
     """Share of the words along a rank that no unit held before a step of the innermost loop, over ``d``, at least.
 
@@ -75,8 +84,12 @@ def _new_share(row: Ints, factors: Ints, d: int, outside: int) -> float:
         if move >= units.shape[0]:
             break
         if outside % beyond == 0:
-            old = ((units[move:] > 0) & (units[:-move] > 0)).sum()
-            share = min(share, 1.0 - old / (units > 0).sum())
+            words = new = 0
+            for i in range(units.shape[0]):
+                if units[i] > 0:
+                    words += 1
+                    new += i + move >= units.shape[0] or units[i + move] == 0
+            share = min(share, new / words)
     return share
 
 
