@@ -117,7 +117,7 @@ def used(case: Case, mapping: Mapping) -> list[str]:
             wide = [term[0] for term in rank if instance[term[0]] > 1]
             sliding |= set(wide) if len(wide) > 1 else set()
     found = set()
-    unrolled = [{loop[0] for loop in level.spatial} for level in mapping.levels]
+    unrolled = [{d for d, _, _ in level.spatial} for level in mapping.levels]
     for index, here in enumerate(unrolled):
         if here & sliding:
             found.add("optimum: window unrolled")
