@@ -61,7 +61,7 @@ def test_units_ask_for_no_less(seed: int) -> None:
     side = find_sides(coef[None], bounds)[0]
     held = {tuple(coef @ index) for index in itertools.product(*map(range, factors))}
     along = len({box[0] for box in held}) if max(factors[:2]) > 1 else 1
-    shares = sure_shares(coef, side, np.array(factors), bounds, np.array(rest), 1.0 / along)
+    shares = sure_shares(coef, side, np.array(factors), bounds, np.array(rest), 1.0 / along, False)
     steps, moving = math.prod(rest), math.prod(rest) // rest[M]
     least = min(steps * shares[1], moving * shares[1] + (steps - moving) * shares[2])
     found = [asked_of(coef, factors, loops) for loops in nests_of(rest)]
@@ -75,5 +75,13 @@ def test_innermost_loop_of_a_window_asks() -> None:
     coef = np.array([[2, 1]])
     bounds = np.array([4, 2])
     side = find_sides(coef[None], bounds)[0]
-    shares = sure_shares(coef, side, np.array([2, 1]), bounds, np.array([2, 2]), 0.5)
+    shares = sure_shares(coef, side, np.array([2, 1]), bounds, np.array([2, 2]), 0.5, False)
     assert shares == (0.5, 0.75, 1.0)
+
+
+def test_merged_unrollings_may_have_units_that_hold_one_word() -> None:
+    # Two pixels and four taps may cancel: what the next level unrolls may hold the same word then.
+    coef, bounds = np.array([[1, 1]]), np.array([2, 4])
+    side, one = find_sides(coef[None], bounds)[0], np.array([1, 1])
+    assert sure_shares(coef, side, one, bounds, bounds, 1.0, False) == (0.5, 1.0, 1.0)
+    assert sure_shares(coef, side, one, bounds, bounds, 1.0, True) == (0.5, 0.5, 0.0)

@@ -132,15 +132,15 @@ class Boundaries:
         By data space: how many units one word that is asked for serves at most, links too but for steps that stand;
         and how many words a unit asks for in those, at least.
         """
-        own, bounds = self.rows[k], self.layer.bounds
+        own, bounds, merged = self.rows[k], self.layer.bounds, bool(self.case.unrolled.origin[0] != 0)
         served, stands = own.served.copy(), np.where(own.idle > 1, 0.0, own.stands)
         for v, coef in enumerate(self.layer.coef if k == 0 else ()):
             halo = self.side["halo"][v]
             for n, factors in enumerate(row):
-                if own.idle[n, v] == 1 and not ((halo >= 0) & (factors > 1)).any():
+                if own.idle[n, v] == 1 and not ((halo >= 0) & ((factors > 1) | merged)).any():
                     continue
                 chains = 1.0 / factors[halo >= 0].max(initial=1)
-                shares = sure_shares(coef, self.side[v], factors, bounds, bounds // factors, chains)
+                shares = sure_shares(coef, self.side[v], factors, bounds, bounds // factors, chains, merged)
                 words = 1.0 / (own.linked[n, v] * chains)
                 served[n, v], stands[n, v] = 1.0 / (words * shares[1]), words * shares[2]
         return own._replace(served=served, stands=stands)

@@ -284,9 +284,8 @@ def _unit_words(case: Case, steps: float, v: int, level: int) -> tuple[float, fl
     plain = asked = steps
     if held or near:
         bounds, rest = case.target.layer.bounds, axis["rest"]
-        sure, moved, single = sure_shares(coef, side, unrolled.factors[0], bounds, rest, chains / distinct)
-        # Merged unrollings may have more units that hold one word.
-        single = single if not held or unrolled.origin[0] == 0 else 0.0
+        merged = held and unrolled.origin[0] != 0
+        sure, moved, single = sure_shares(coef, side, unrolled.factors[0], bounds, rest, chains / distinct, merged)
         moving = steps / standing
         plain = max(apart, moving * sure)
         asked = max(apart, min(steps * moved, moving * moved + (steps - moving) * single))

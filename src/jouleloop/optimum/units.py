@@ -11,7 +11,7 @@ from jouleloop.model.arrays import Ints, Records
 
 @njit
 def sure_shares(
-    coef: Ints, side: Records, factors: Ints, bounds: Ints, rest: Ints, chains: float
+    coef: Ints, side: Records, factors: Ints, bounds: Ints, rest: Ints, chains: float, merged: bool
 ) -> tuple[float, float, float]:  # fmt: skip
     """Return the share of steps in which all ask, at least, and of words asked for, by steps that stand first or not.
 
@@ -27,8 +27,11 @@ def sure_shares(
         By dimension the spatial factors next to the units, all indices, and what loops outside cover at most.
     chains
         Share of the different words at ends of chains, whatever the move.
+    merged
+        Whether merged unrollings may have more units that hold one word.
     """
-    plain = moved = single = 1.0
+    plain = moved = 1.0
+    single = 0.0 if merged else 1.0
     for r in range(coef.shape[0]):
         single *= _single_share(_units_at(coef[r], factors))
     for d in range(factors.shape[0]):
