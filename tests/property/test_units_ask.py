@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from jouleloop.division import factorised
 from jouleloop.optimum.prepare import find_sides
 from jouleloop.optimum.units import sure_shares
 
@@ -17,7 +18,7 @@ P, R, C, M = range(4)
 
 def nests_of(rest: list[int]) -> Iterator[tuple[tuple[int, int], ...]]:
     """Yield all orders of prime loops, the innermost first."""
-    loops = [(d, p) for d, n in enumerate(rest) for p in {4: (2, 2), 6: (2, 3)}.get(n, (n,) * (n > 1))]
+    loops = [(d, p) for d, n in enumerate(rest) for p, times in factorised(n) for _ in range(times)]
     yield from set(itertools.permutations(loops))
 
 

@@ -26,6 +26,7 @@ class Steps(NamedTuple):
 class Boundaries(Charges):
     """What boundaries cost at least under one choice of what is kept and one unrolling."""
 
+    @kept
     def units(self) -> Energy:
         """Energy of all operations and of what the compute units ask for, at least."""
         total: Energy = self.design.compute * math.prod(self.design.bounds)
