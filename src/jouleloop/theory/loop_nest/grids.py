@@ -85,26 +85,26 @@ def run_grid(nest: LoopNest, grid: Sequence[int], inputs: Sequence[FloatArray]) 
         local: list[FloatArray] = []
         words = foreign = 0
         for array, support in enumerate(nest.supports):
-            part = memory[array][tuple(block[loop] for loop in support)]
+            part = memory[array][np.ix_(*(block[loop] for loop in support))]
             # Its rank among the processors that touch the same block says which words of it are its own.
             group = [loop for loop in range(len(grid)) if loop not in support]
             sizes = [grid[loop] for loop in group]
             rank = int(np.ravel_multi_index([place[loop] for loop in group], sizes)) if group else 0
             own = len(np.array_split(np.arange(part.size), math.prod(sizes))[rank])
             words, foreign = words + part.size, foreign + part.size - own
-            local.append(np.zeros(part.shape) if array in nest.outputs else part.copy())
+            local.append(np.zeros(part.shape) if array in nest.outputs else part)
         multiply(nest, local, block)
         for array in nest.outputs:
-            memory[array][tuple(block[loop] for loop in nest.supports[array])] += local[array]
-        operations.append(math.prod(part.stop - part.start for part in block))
+            memory[array][np.ix_(*(block[loop] for loop in nest.supports[array]))] += local[array]
+        operations.append(math.prod(map(len, block)))
         touched.append(words)
         moved.append(foreign)
     return GridRun(tuple(operations), tuple(touched), tuple(moved), tuple(memory[array] for array in nest.outputs))
 
 
-def _cuts(bound: int, parts: int) -> list[slice]:
+def _cuts(bound: int, parts: int) -> list[range]:
     ends = np.cumsum([0, *(len(part) for part in np.array_split(np.arange(bound), parts))])
-    return [slice(int(low), int(high)) for low, high in itertools.pairwise(ends)]
+    return [range(int(low), int(high)) for low, high in itertools.pairwise(ends)]
 
 
 def _sides(nest: LoopNest, grid: Sequence[int]) -> tuple[int, ...]:
