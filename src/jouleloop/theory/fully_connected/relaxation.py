@@ -169,6 +169,16 @@ class CountRelaxation:
         return self.width * self.anonymous <= 64 and self.anonymous <= 100
 
     @property
+    def most_states(self) -> int:
+        """An upper limit to the states, to judge the size of the problem before solving it."""
+        return sum(
+            comb(present + self.anonymous - 1, present)
+            * comb(self.tracked - present + self.anonymous, self.anonymous)
+            * (min(self.anonymous, self.buffer_words - present) + 1)
+            for present in range(min(self.tracked, self.buffer_words) + 1)
+        )
+
+    @property
     def states(self) -> int:
         """How many states have a value."""
         return int(self.table[1][-1])
@@ -198,21 +208,6 @@ class CountRelaxation:
                 return None
 
 
-def relaxed_states(anonymous: int, tracked: int, buffer_words: int) -> int:
-    """Return an upper limit to the states of the relaxed problem, to judge its size before solving it."""
-    return sum(
-        comb(present + anonymous - 1, present)
-        * comb(tracked - present + anonymous, anonymous)
-        * (min(anonymous, buffer_words - present) + 1)
-        for present in range(min(tracked, buffer_words) + 1)
-    )
-
-
-def output_relaxation(inputs: int, outputs: int, buffer_words: int) -> CountRelaxation:
-    """Return the relaxation that tracks outputs: a read of an anonymous input costs 1, of an output 2."""
-    return CountRelaxation(inputs, outputs, buffer_words, 1, 2)
-
-
-def input_relaxation(inputs: int, outputs: int, buffer_words: int) -> CountRelaxation:
-    """Return the relaxation that tracks inputs: a read of an anonymous output costs 2, of an input 1."""
-    return CountRelaxation(outputs, inputs, buffer_words, 2, 1)
+def relaxations(inputs: int, outputs: int, buffer_words: int) -> tuple[CountRelaxation, CountRelaxation]:
+    """Return the relaxation that tracks outputs and the one that tracks inputs; reads cost 1 and 2."""
+    return CountRelaxation(inputs, outputs, buffer_words, 1, 2), CountRelaxation(outputs, inputs, buffer_words, 2, 1)
