@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from jouleloop.files import write_text
 from jouleloop.terminal.console import print_json, stdout
@@ -42,20 +43,13 @@ class LayerOptions:
         return layer_from_options(sizes.pop("layer"), sizes)
 
 
-@dataclass(frozen=True)
-class PrecisionOptions:
-    """The words an element of each array takes."""
-
-    precision_input: str = "1"
-    precision_filter: str = "1"
-    precision_output: str = "1"
-
-    def made(self) -> Precisions:
-        """Return them as numbers."""
-        return Precisions(*vars(self).values())
+def read_precisions(precision_input: str = "1", precision_filter: str = "1", precision_output: str = "1") -> Precisions:
+    """Return the words that an element of each array takes."""
+    texts: Any = precision_input, precision_filter, precision_output
+    return Precisions(*texts)
 
 
-@command(BOUNDS, "conv", layer=LayerOptions, precisions=PrecisionOptions)
+@command(BOUNDS, "conv", layer=LayerOptions, precisions=read_precisions)
 def print_conv_bounds(
     memory: str, layer: ConvLayer, precisions: Precisions, processors: int | None = None, as_json: AsJson = False
 ) -> None:
@@ -75,7 +69,7 @@ def print_conv_bounds(
     print_bounds(bounds, as_json=as_json, title=f"Convolution with M = {memory} words")
 
 
-@command(DATAFLOW, "conv", layer=LayerOptions, precisions=PrecisionOptions)
+@command(DATAFLOW, "conv", layer=LayerOptions, precisions=read_precisions)
 def print_conv_run(
     memory: str,
     layer: ConvLayer,
