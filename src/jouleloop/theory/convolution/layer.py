@@ -13,22 +13,22 @@ from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
 LARGEST_WORDS = 10**30
 """Largest memory or precision in words; the least is its reciprocal."""
 MOST_PROCESSORS = 2**30
-_RANGE = f"{1 / LARGEST_WORDS:g} … {LARGEST_WORDS:g} words"
 
 INPUT, FILTER, OUTPUT = "input", "filter", "output"
 ARRAYS = (INPUT, FILTER, OUTPUT)
 
 
-def _exact(value: float | Fraction | str) -> Fraction | None:
-    """Return a number as it is written, or None where it is none."""
+def _words(value: float | Fraction | str, name: str, symbol: str) -> Fraction:
+    """Return a number of words exactly as it is written; raise where it is none, or out of range."""
     try:
-        return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
-    except (ValueError, OverflowError, TypeError, ZeroDivisionError):
-        return None
-
-
-def _in_range(words: Fraction) -> bool:
-    return Fraction(1, LARGEST_WORDS) <= words <= LARGEST_WORDS
+        exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+    except (ValueError, OverflowError, TypeError, ZeroDivisionError) as error:
+        raise InputError(Fault("not a number of words", None, name, value, "> 0, such as 1 or 1/4")) from error
+    if exact <= 0:
+        raise AssumptionError(Fault(f"the assumption {symbol} > 0 fails", None, name, value, "> 0 words"))
+    if not Fraction(1, LARGEST_WORDS) <= exact <= LARGEST_WORDS:
+        raise InputError(Fault("out of range", None, name, value, f"{1 / LARGEST_WORDS:g} … {LARGEST_WORDS:g} words"))
+    return exact
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,13 @@ class Precisions:
     output: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        faults = []
+        faults: list[Fault] = []
         for field in fields(self):
-            name, value = f"precision {field.name}", getattr(self, field.name)
-            exact = _exact(value)
-            if exact is None:
-                faults.append(Fault("not a number", None, name, value, "words, such as 1 or 1/4"))
-            elif exact <= 0:
-                faults.append(Fault("the assumption precision > 0 fails", None, name, value, "> 0 words"))
-            elif not _in_range(exact):
-                faults.append(Fault("out of range", None, name, value, _RANGE))
-            object.__setattr__(self, field.name, exact)
+            try:
+                words = _words(getattr(self, field.name), f"precision {field.name}", "precision")
+                object.__setattr__(self, field.name, words)
+            except InputError as error:
+                faults += error.faults
         raise_all(faults, AssumptionError)
 
     @property
@@ -170,14 +166,7 @@ def layer_from_options(name: str | None, sizes: Mapping[str, int | None]) -> Con
 
 def memory_words(value: float | Fraction | str) -> Fraction:
     """Return a fast-memory size M as an exact number of words; raise `AssumptionError` where it is not positive."""
-    exact = _exact(value)
-    if exact is None:
-        raise InputError(Fault("not a number of words", None, "memory", value, "> 0 words"))
-    if exact <= 0:
-        raise AssumptionError(Fault("the assumption M > 0 fails", None, "memory", value, "> 0 words"))
-    if not _in_range(exact):
-        raise InputError(Fault("out of range", None, "memory", value, _RANGE))
-    return exact
+    return _words(value, "memory", "M")
 
 
 def processor_count(value: int) -> int:
