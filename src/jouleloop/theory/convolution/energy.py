@@ -184,10 +184,8 @@ def compulsory_words(layer: ConvLayer) -> int:
 def lower_bound_words(layer: ConvLayer, buffer_words: int) -> int:
     """Return a lower bound on the words that any dataflow moves through a Buffer of β words.
 
-    Derived in docs/theory-convolution-energy.md by the pair argument of 002 section 3: every MAC with an input (not a
-    padding zero) joins one input and one output in Buffer; the later arrival of the two joins at most β - 1 pairs;
-    every stay of an output that gains a MAC ends with a write. So input reads + output writes are at least
-    ⌈MACs/(β - 1)⌉, and every weight is read at least once.
+    Derived in docs/theory-convolution-energy.md by the pair argument of 002 section 3: input reads + output writes are
+    at least ⌈MACs/(β - 1)⌉, MACs with padding zeros left out, and every weight is read at least once.
 
     Raises `AssumptionError` if β < 3: an input, a weight and an output must be in Buffer together.
     """

@@ -53,9 +53,6 @@ def grid_volume(
 ) -> GridVolume:
     """Return what the processor with the largest block receives.
 
-    Every array is evenly distributed over all ``processors`` at the start, and the share of a processor lies inside its
-    block. Processors that share an output block reduce-scatter their partial sums: each receives (g − 1)/g of it.
-
     ``processors`` (P) hold the data, at least as many as the product of ``grid``: processors along the seven loops and
     along the copies. ``copies`` are independent problems of the same shape, such as frequencies.
     """

@@ -168,15 +168,12 @@ def best_schedule(nest: LoopNest, cache_words: int) -> TiledSchedule:
     tiles = tiles[np.sum(footprints, axis=0) <= cache_words]
     if not len(tiles):
         raise AssumptionError(Fault("no tile fits the cache", value=cache_words))
-    best: TiledSchedule | None = None
+    found = []
     for order in orders:
         words = _words(nest, tiles, order)
         index = int(words.argmin())
-        if best is None or words[index] < best.transfers_words:
-            best = TiledSchedule(tuple(int(side) for side in tiles[index]), order, int(words[index]))
-    if best is None:
-        raise ArithmeticError("no order of the loops")
-    return best
+        found.append(TiledSchedule(tuple(int(side) for side in tiles[index]), order, int(words[index])))
+    return min(found, key=lambda schedule: schedule.transfers_words)
 
 
 def _words(nest: LoopNest, tiles: IntArray, order: tuple[int, ...]) -> IntArray:

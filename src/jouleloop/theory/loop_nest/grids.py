@@ -1,9 +1,6 @@
 """Projective loop nests on many processors (004 section 7): a block of the iteration space each, run and counted.
 
-Every word of every array lies with one processor at first and at last, evenly spread. A processor that does S brings in
-the words of inputs that S touches and that it does not own, and sends away its partial sums of outputs that it does not
-own: Σ_j |φ_j(S)| words less its own. One processor does at least ∏ L_i / P points, so that the HBL inequality of
-Theorem 2 bounds Σ_j |φ_j(S)| from below (after Irony, Toledo, Tiskin, [ITT04] of 004).
+docs/theory-projective-nests.md states the model and the bound (after Irony, Toledo, Tiskin, [ITT04] of 004).
 """
 
 import itertools
@@ -37,10 +34,7 @@ class GridRun:
 def least_touched_words(form: ClosedForm, points: float) -> float:
     """Return a lower bound on Σ_j |φ_j(S)| of any set S of so many ``points`` of a nest with bounds.
 
-    |S| <= ∏ |φ_j(S)|^(s_j) ∏ L_i^(ζ_i) <= F^c ∏ (s_j / c)^(s_j) ∏ L_i^(ζ_i) by weighted means, with the sum F and
-    c = Σ s_j. Arrays of the same loops share their s_j evenly, which the first step allows and the second rewards.
-
-    Source: 004 Theorem 2, with the arrays' sum for M.
+    With c = Σ s_j; arrays of the same loops share their s_j evenly, which HBL allows and the means reward.
     """
     nest, least = form.nest, 0.0
     alike = [[other for other in range(len(nest.arrays)) if nest.supports[other] == own] for own in nest.supports]

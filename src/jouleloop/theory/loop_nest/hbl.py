@@ -1,7 +1,6 @@
 """Hölder–Brascamp–Lieb exponents of any affine loop nest, exactly: 001 Theorem 2.4 and Proposition 2.5.
 
-Proposition 2.5 as printed lets only the lattice of the kernels be checked. Where the kernels do not span everything
-(one array with an injective subscript will do), the whole space must be checked too, as here (docs/errata.md).
+Proposition 2.5 as printed lets only the lattice of the kernels be checked; here the whole space is too (errata).
 """
 
 from collections.abc import Mapping, Sequence
@@ -104,10 +103,9 @@ class HblResult:
 def hbl_exponents(nest: LoopNest, *, lattice_limit: int = LATTICE_LIMIT) -> HblResult:
     """Return the exponents of 001 Theorem 2.4 with the least sum, in exact arithmetic.
 
-    The axes are split into independent families (001 §2.3); in each the lattice that the kernels generate is closed
-    under sum and intersection and every element, and the family's whole space, gives one rank constraint. Where a
-    lattice does not close within ``lattice_limit`` subgroups a family, violated constraints are added until a proof for
-    all subgroups succeeds.
+    The axes are split into independent families (001 §2.3); in each the lattice that the kernels generate is closed.
+    Where it does not close within ``lattice_limit`` subgroups a family, violated constraints are added until a proof
+    for all subgroups succeeds. The whole space of a family is always among the constraints.
     """
     size = len(nest.loops)
     kernels = list(nest.kernels().values())
