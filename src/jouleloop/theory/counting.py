@@ -1,11 +1,10 @@
 """What executed dataflows share: memories that count their words, and random operands of whole numbers."""
 
-import itertools
 import math
-import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,25 +132,19 @@ class BlockMemory(CountingMemory):
 
 def grids_of(count: int, lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Yield every way to write ``count`` as a product of one factor for each length, none larger than its length."""
-    whole = divisors(count)
-    # What the first so many lengths can take at most: a larger rest leads nowhere.
-    most = list(itertools.accumulate(lengths, operator.mul))
-
-    def choose(position: int, rest: int) -> Iterator[tuple[int, ...]]:
-        if position == 0:
-            if rest <= lengths[0]:
-                yield (rest,)
-            return
-        for divisor in whole:
-            if divisor > lengths[position]:
-                break
-            if rest % divisor == 0 and rest // divisor <= most[position - 1]:
-                for before in choose(position - 1, rest // divisor):
-                    yield (*before, divisor)
-
-    yield from choose(len(lengths) - 1, count)
+    *before, last = lengths
+    if not before:
+        if count <= last:
+            yield (count,)
+        return
+    for divisor in divisors(count):
+        # A rest that the others cannot take leads nowhere.
+        if divisor <= last and count // divisor <= math.prod(before):
+            for grid in grids_of(count // divisor, before):
+                yield (*grid, divisor)
 
 
+@lru_cache(maxsize=1000)
 def divisors(number: int) -> list[int]:
     """Return the divisors of a positive number in ascending order."""
     small = [k for k in range(1, math.isqrt(number) + 1) if number % k == 0]

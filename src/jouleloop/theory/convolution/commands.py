@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from jouleloop.errors import Fault, raise_all
 from jouleloop.files import write_text
 from jouleloop.terminal.console import print_json, stdout
 from jouleloop.terminal.splice import AsJson
@@ -14,7 +15,7 @@ from jouleloop.theory.convolution.crossover import parallel_terms, single_proces
 from jouleloop.theory.convolution.energy import MapSizes, conv_energy_bounds, maps_in_buffer
 from jouleloop.theory.convolution.execute_energy import EnergyDataflow, random_layer, run_dataflow
 from jouleloop.theory.convolution.execution import ConvSchedule, run_schedule
-from jouleloop.theory.convolution.layer import Precisions, layer_from_options
+from jouleloop.theory.convolution.layer import Precisions, named_layer
 from jouleloop.theory.convolution.parallel import parallel_volume_bounds
 from jouleloop.theory.convolution.tables import least_table
 from jouleloop.theory.convolution.volumes import all_volumes
@@ -38,9 +39,19 @@ class LayerOptions:
     stride_height: int | None = None
 
     def made(self) -> ConvLayer:
-        """Return the layer that the options describe."""
-        sizes = dict(vars(self))
-        return layer_from_options(sizes.pop("layer"), sizes)
+        """Return the layer ``layer`` with the given sizes replaced, or the layer of the sizes alone.
+
+        Raises `InputError` where the name is unknown, or without a name where a size other than a stride is missing.
+        """
+        given = {field: size for field, size in vars(self).items() if size is not None and field != "layer"}
+        if self.layer is not None:
+            # What the windows reach follows from the sizes that are left.
+            return replace(named_layer(self.layer), in_width=0, in_height=0, **given)
+        needed = [field for field in vars(self) if field != "layer" and not field.startswith("stride")]
+        allowed = "an integer, or --layer"
+        missing = [field for field in needed if field not in given]
+        raise_all([Fault("is missing", None, "--" + field.replace("_", "-"), None, allowed) for field in missing])
+        return ConvLayer(**given)
 
 
 def read_precisions(precision_input: str = "1", precision_filter: str = "1", precision_output: str = "1") -> Precisions:

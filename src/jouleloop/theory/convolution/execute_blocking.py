@@ -88,9 +88,7 @@ def execute_blocking(
     ``kept`` is the array that does not depend on the innermost loops over blocks; ``operands``, input and filter, are
     those of `sample_operands` where not given.
     """
-    check_blocking(layer, blocking)
-    if kept not in ARRAYS:
-        raise InputError(Fault("not an array", None, "kept", kept, ", ".join(ARRAYS)))
+    check_blocking(layer, blocking, kept)
     order = [loop for array in ARRAYS if array != kept for loop in _FREE[array]]
     steps: list[Moved] = []
     fast = _memory(layer, precisions, memory, operands)

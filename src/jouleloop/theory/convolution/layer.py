@@ -1,10 +1,8 @@
 """A convolution as paper 001 counts it: precisions, array sizes, standing assumptions; fast memory and processors."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any
 
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all, unknown
 from jouleloop.theory.bound import Assumption
@@ -146,22 +144,6 @@ def named_layer(name: str) -> ConvLayer:
     if name not in known:
         raise InputError(unknown(name, known, "layer", field="layer"))
     return known[name]
-
-
-def layer_from_options(name: str | None, sizes: Mapping[str, int | None]) -> ConvLayer:
-    """Return the layer ``name`` with the given sizes replaced, or the layer of ``sizes`` alone.
-
-    Sizes go by the fields of `ConvLayer`, None where not given.
-
-    Raises `InputError` where the name is unknown, or without a name where a size other than a stride is missing.
-    """
-    given: dict[str, Any] = {field: size for field, size in sizes.items() if size is not None}
-    if name is not None:
-        # What the windows reach follows from the sizes that are left.
-        return replace(named_layer(name), in_width=0, in_height=0, **given)
-    missing = [field for field in sizes if field not in given and not field.startswith("stride")]
-    raise_all([Fault("is missing", None, "--" + f.replace("_", "-"), None, "an integer, or --layer") for f in missing])
-    return ConvLayer(**given)
 
 
 def memory_words(value: float | Fraction | str) -> Fraction:

@@ -98,7 +98,7 @@ def integer_tile(
     above, below, common = powers(form.least(solution.scale).form, (cache_words, *nest.bounds))
     if above < (math.prod(search.best) + 1) ** common * below:
         return IntegerTile(search.best, nest.footprints_words(search.best), fit, optimal=True)
-    search.run()
+    search.descend(0, [1] * len(nest.loops))
     footprints = nest.footprints_words(search.best)
     proven = search.complete and search.evaluations <= budget
     return IntegerTile(search.best, footprints, fit, proven)
@@ -158,10 +158,6 @@ class _TileSearch:
         else:
             most = (self.cache_words - (sum(footprints) - sum(own))) // sum(own)
         return np.minimum(self.nest.bounds[loop], most)
-
-    def run(self) -> None:
-        """Search until nothing is left or the budget is used up."""
-        self.descend(0, [1] * len(self.order))
 
     def descend(self, depth: int, sides: list[int]) -> None:
         """Branch on the loop at ``depth``; loops after it have side 1 as yet."""
