@@ -13,8 +13,8 @@ from jouleloop.theory.commands import BOUNDS, DATAFLOW, command
 from jouleloop.theory.convolution.bounds import parallel_bounds, single_processor_bounds
 from jouleloop.theory.convolution.crossover import parallel_terms, single_processor_terms
 from jouleloop.theory.convolution.energy import MapSizes, conv_energy_bounds, maps_in_buffer
+from jouleloop.theory.convolution.execute_blocking import ConvSchedule, run_schedule
 from jouleloop.theory.convolution.execute_energy import EnergyDataflow, random_layer, run_dataflow
-from jouleloop.theory.convolution.execution import ConvSchedule, run_schedule
 from jouleloop.theory.convolution.layer import Precisions, named_layer
 from jouleloop.theory.convolution.parallel import parallel_volume_bounds
 from jouleloop.theory.convolution.tables import least_table

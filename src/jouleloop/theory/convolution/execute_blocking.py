@@ -1,9 +1,10 @@
-"""Blocked and naive convolutions executed block by block in a fast memory of M words (001 §3.2 and eq. (1))."""
+"""Blocked and naive convolutions executed in M words of fast memory (001 §3.2, eq. (1)), beside their closed forms."""
 
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 
@@ -11,13 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jouleloop.errors import Fault, InputError
-from jouleloop.theory.convolution.blocking import Blocking, check_blocking, largest_blocking
+from jouleloop.theory.bound import Bound
+from jouleloop.theory.convolution.blocking import (
+    BlockedVolume,
+    Blocking,
+    best_order,
+    check_blocking,
+    largest_blocking,
+)
+from jouleloop.theory.convolution.blocking_search import best_blocking, solve_blocking_lp
+from jouleloop.theory.convolution.bounds import find_bound, single_processor_bounds
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions, input_elements, memory_words
+from jouleloop.theory.convolution.volumes import naive_volume
 from jouleloop.theory.counting import BlockMemory, Moved, random_operands
 from jouleloop.theory.layers import ConvLayer
 
 Numbers = NDArray[np.int64]
 MAX_UPDATES = 5_000_000
+DRAWN_STEPS = 60
 _NAMES = ("n", "c", "k", "x", "y", "qw", "qh", "rw", "rh")
 """The nine loops, in the order of `Blocking.sides`."""
 _LOOPS = {
@@ -180,3 +192,71 @@ def _run(
     windows = inputs[:, :, at_x[:, None, :, None], at_y[None, :, None, :]]
     output += np.einsum("ncxywh,ckwh->nkxy", windows, filters)
     return int(output.size) * len(block["c"]) * len(columns) * len(rows)
+
+
+class ConvSchedule(StrEnum):
+    """Which convolution schedule to run."""
+
+    BEST = "best-blocking"
+    ROUNDED_LP = "rounded-lp"
+    NAIVE = "naive"
+
+
+def run_schedule(
+    layer: ConvLayer, precisions: Precisions, memory: str, schedule: ConvSchedule, seed: int = 0
+) -> tuple[tuple[Bound, ...], str]:
+    """Run ``schedule`` on random operands; return its counts beside theory, and its picture.
+
+    Raises `AssumptionError` where the schedule does not fit in ``memory`` words or the bound's assumptions fail;
+    `InputError` where the layer is too large to run element by element.
+    """
+    bound = find_bound(single_processor_bounds(layer, precisions, memory), "single_processor_lower_bound")
+    require_runnable(layer)
+    operands = sample_operands(layer, seed)
+    if schedule is ConvSchedule.NAIVE:
+        run = execute_naive(layer, precisions, memory, operands=operands)
+        expected, source, note = naive_volume(layer, precisions).words, "001 eq. (1)", "three elements of fast memory"
+    else:
+        volume = _volume(layer, precisions, memory, schedule)
+        run = execute_blocking(layer, precisions, volume.blocking, memory, kept=volume.kept, operands=operands)
+        expected, source, note = volume.words, "001 §3.2", volume.describe()
+    right = bool(np.array_equal(run.output, direct_convolution(layer, *operands)))
+    records = [
+        Bound("executed_words", source, run.memory.words_moved, "words", (), note),
+        Bound("closed_form_words", source, expected, "words"),
+        bound,
+        Bound("peak_words", source, Fraction(run.memory.peak_words), "words"),
+        Bound("updates", "001 §2.1", run.updates, "updates"),
+        Bound("result_equals_direct_convolution", "001 eq. (1)", int(right), "1"),
+    ]
+    records += [Bound(f"{array}_loaded", source, run.memory.loaded[array], "elements") for array in ARRAYS]
+    records.append(Bound(f"{OUTPUT}_stored", source, run.memory.stored[OUTPUT], "elements"))
+    return tuple(records), draw_steps(run)
+
+
+def draw_steps(run: ConvExecution, columns: int = DRAWN_STEPS) -> str:
+    """Return a row per array and a column per block: ``#`` loaded, ``+`` started at zero, ``·`` kept.
+
+    The last row shows ``S`` where the outputs of the block before were stored.
+    """
+    shown = run.steps[:columns]
+    if not shown:
+        return ""
+    more = " …" if len(run.steps) > columns else ""
+    lines = [f"{array:<8}{''.join('#' if step.loaded.get(array) else '·' for step in shown)}{more}" for array in ARRAYS]
+    # An output block that is new but not loaded starts at zero: it follows a store, or is the first.
+    stored = [bool(step.stored.get(OUTPUT)) for step in shown]
+    last = len(run.steps) - 1
+    row = [
+        "#" if step.loaded.get(OUTPUT) else "+" if (stored[i] or i == 0) and i != last else "·"
+        for i, step in enumerate(shown)
+    ]
+    lines[-1] = f"{OUTPUT:<8}{''.join(row)}{more}"
+    lines.append(f"{'':<8}{''.join('S' if flag else ' ' for flag in stored)}".rstrip())
+    return "\n".join(lines)
+
+
+def _volume(layer: ConvLayer, precisions: Precisions, memory: str, schedule: ConvSchedule) -> BlockedVolume:
+    if schedule is ConvSchedule.BEST:
+        return best_blocking(layer, precisions, memory)
+    return best_order(layer, precisions, solve_blocking_lp(layer, precisions, memory))
