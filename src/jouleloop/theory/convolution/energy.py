@@ -12,7 +12,6 @@ from jouleloop.errors import AssumptionError, Fault, raise_all
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.layers import MAC_ENERGY_PJ, ConvLayer, DramWords
 
-
 _OPTIONS = {"input_height": "--input-size", "input_width": "--input-width"}
 
 
