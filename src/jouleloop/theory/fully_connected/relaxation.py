@@ -113,21 +113,20 @@ def cost_to_finish(inside: Any, outside: Any, held: Any, rules: Any, keys: Any, 
     best = np.int64(0)
     while len(reads) > 0:
         inside, outside, held, price, parent = reads[-1]
-        best = least[-1]
         place = _place(inside, outside, held, keys, values)
-        if inside == 0 and outside == 0:
-            best = np.int64(0)
-        elif values[place] > 0:
-            best = np.int64(values[place] & _COST_MASK)
-        elif best < 0:
+        finished = inside == 0 and outside == 0
+        if finished or values[place] > 0:
+            best = np.int64(0 if finished else values[place] & _COST_MASK)
+        elif least[-1] < 0:
             least[-1] = np.int64(_UNREACHED)
             _expand(inside, outside, held, rules, reads)
             while len(least) < len(reads):
                 least.append(np.int64(-1))
             continue
-        elif 4 * (values[-1] + 1) > 3 * keys.shape[0]:
-            return np.int64(FULL)
         else:
+            best = least[-1]
+            if 4 * (values[-1] + 1) > 3 * keys.shape[0]:
+                return np.int64(FULL)
             keys[place, 0], keys[place, 1] = inside, outside
             values[place] = (held + 1) << _COST_BITS | best
             values[-1] += 1
