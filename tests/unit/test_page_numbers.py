@@ -9,7 +9,7 @@ import pytest
 
 from jouleloop.config.load import load_study
 from jouleloop.files import read_yaml
-from jouleloop.theory.manticore.printed import printed_numbers
+from jouleloop.theory.manticore.printed import printed_table
 from paths import ROOT
 
 DATA = ROOT / "docs/data"
@@ -143,8 +143,8 @@ def test_the_default_study() -> None:
 
 
 def test_the_printed_numbers_of_paper_003() -> None:
-    numbers = printed_numbers()
-    right = sum(number.rounds_to_printed for number in numbers)
+    numbers = printed_table()
+    right = numbers["rounds_to_printed"].sum()
     assert f"recomputes {len(numbers)} numbers of the text" in page("errata")
     assert f"{right} are right to the last printed digit" in page("errata")
     assert f"{len(numbers)} printed numbers recomputed: {right} round" in page("theory-manticore")

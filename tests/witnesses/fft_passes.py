@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from jouleloop.errors import Fault, InputError
-from jouleloop.theory.counting import FastMemory
+from witnesses.fast_memory import FastMemory
 
 _VALUES = "values"
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 from jouleloop.errors import AssumptionError, Fault
 from jouleloop.theory.convolution.layer import FILTER, INPUT, OUTPUT
 from jouleloop.theory.convolution.sliding import SlidingPieces
-from jouleloop.theory.counting import FastMemory
 from jouleloop.theory.layers import ConvLayer
+from witnesses.fast_memory import FastMemory
 
 
 def execute_sliding(layer: ConvLayer, pieces: SlidingPieces) -> FastMemory:

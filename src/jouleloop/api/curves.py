@@ -184,6 +184,7 @@ class Curve:
         return f"<p>{escape(repr(self)[1:-1])}</p>{html_table(('words', self.unit, 'proven'), rows)}"
 
 
+# Every option is a keyword of its own, as in `search` and on the command line: calls give one or two of them.
 def curve(
     architecture: ArchitectureLike,
     layer: LayerLike,

@@ -45,6 +45,8 @@ class Architecture:
     semantics: str = SEMANTICS[0]
     shape: ProblemShape = CONV
 
+    # Every option is a keyword of its own, as on the command line: calls such as `read("tiny.yaml", energy="tables")`
+    # would have to import a record, and name it, for nothing.
     @classmethod
     def read(
         cls,

@@ -147,10 +147,6 @@ class _Kernel:
         return str, (self.name,)
 
 
-class Recursive(_Kernel):
-    """A kernel that calls itself: what is linked into what is numba's own matter there."""
-
-
 def _kind_of(value: Any) -> Any:
     """Return what tells types of arguments apart, but for what records hold; numpy is not loaded for it."""
     kind = type(value)
@@ -168,7 +164,8 @@ def njit(function: Any = None, /, **options: Any) -> Any:
     """Compile a function for the types it is called with, or load what was compiled before: `numba.njit`.
 
     With ``apart`` it is compiled once, and other kernels call it by its address. Without, it becomes a part of each.
+    A kernel calls no other that calls it, nor itself.
     """
     if function is None:
         return lambda given: _Kernel(given, **options)
-    return (Recursive if function.__name__ in function.__code__.co_names else _Kernel)(function, **options)
+    return _Kernel(function, **options)

@@ -20,9 +20,9 @@ from typing import Any, get_args
 import numba
 import numpy as np
 from numba import types
-from numba.extending import lower_builtin, type_callable, typeof_impl
+from numba.extending import lower_builtin, type_callable
 
-from jouleloop.jit import Recursive, store
+from jouleloop.jit import store
 from jouleloop.jit.records import LentArray, RecordType, address_in, lent, register
 from jouleloop.memory import need
 
@@ -73,8 +73,6 @@ _LOCK = threading.RLock()
 _KERNELS: dict[str, Any] = {}
 #: Those of them that numba does not know: it need not, to load what calls them.
 _UNTYPED: list[Any] = []
-#: By function, what numba compiles of a kernel that calls itself; None where nothing does.
-_RECURSIVE: dict[Any, Any] = {}
 _MADE: dict[tuple[Any, Kinds, int], _Made] = {}
 #: What is being compiled, outermost first.
 _MAKING: list[_Made] = []
@@ -98,16 +96,7 @@ def entry(kernel: Any, arguments: tuple[Any, ...], known: Any) -> Any:
 def introduce(kernel: Any) -> None:
     """Let kernels call a kernel."""
     _KERNELS[kernel.name] = kernel
-    if not isinstance(kernel, Recursive):
-        _UNTYPED.append(kernel)
-
-
-@typeof_impl.register(Recursive)
-def _typeof_recursive(kernel: Any, _: Any) -> Any:
-    """Return the type of a function of numba's own, so that it finds the function in what it compiles."""
-    if _RECURSIVE.get(kernel.function) is None:
-        _RECURSIVE[kernel.function] = _dispatcher(kernel, _PART)
-    return types.Dispatcher(_RECURSIVE[kernel.function])
+    _UNTYPED.append(kernel)
 
 
 def _tell(kernel: Any) -> None:
@@ -255,15 +244,12 @@ def _dispatcher(kernel: Any, effort: int, **options: Any) -> Any:
 
 def _compile(dispatcher: Any, kinds: Kinds, effort: int) -> _Made:
     _MAKING.append(_Made(dispatcher, kinds, effort))
-    function = dispatcher.py_func
-    before, _RECURSIVE[function] = _RECURSIVE.get(function), dispatcher
     try:
         with _set(OPT=type(_CONFIG.OPT)(effort), LOOP_VECTORIZE=0):
             dispatcher.compile(kinds)
         return _MAKING[-1]
     finally:
         _MAKING.pop()
-        _RECURSIVE[function] = before
 
 
 @contextlib.contextmanager

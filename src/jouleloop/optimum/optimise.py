@@ -90,8 +90,6 @@ class Search:
         Whether energy alone is minimised, so that choices may be left out that cost more than others.
     links
         Whether bounds charge what neighbours hand on, and tell arrangements of spatial loops apart.
-    most_cycles
-        The most cycles of a mapping that is looked for.
     """
 
     def __init__(
@@ -104,14 +102,15 @@ class Search:
         mirrored: bool = True,
         by_energy: bool = False,
         links: bool = True,
-        most_cycles: float = np.inf,
     ) -> None:
         problem = space.problem
         self.space = space
         self.problem = problem
         self.watch = watch or Watch()
         rules = rules_of(semantics)
-        self.costs, self.semantics, self.most_cycles = costs, semantics, most_cycles
+        self.costs, self.semantics = costs, semantics
+        #: The most cycles of a mapping that is looked for.
+        self.most_cycles = np.inf
         #: The best mapping that was found outside the tree and is better than those inside, if there is one.
         self.incumbent: Incumbent | None = None
         self._outside: Outside | None = None
@@ -256,7 +255,8 @@ class PerfectKernel(Kernel):
     def __init__(self, task: Task, counters: Records) -> None:
         super().__init__(task, counters)
         most, by_energy = task.limit_cycles, task.objective == ("energy",) and task.most_cycles is None
-        self.search = Search(task.space, task.costs, task.semantics, task.watch, by_energy=by_energy, most_cycles=most)
+        self.search = Search(task.space, task.costs, task.semantics, task.watch, by_energy=by_energy)
+        self.search.most_cycles = most
         self.size, self.factorizations = task.space.size, task.space.index_factorizations
         self.mode = mode_of(task.first)
         self.best = new_best(delay_power=delay_power_of(task.first), most_cycles=most)

@@ -26,11 +26,11 @@ DATAFLOW = typer.Typer(help=_DATAFLOW, no_args_is_help=True)
 Command = Callable[..., None]
 
 
-def command(group: typer.Typer, name: str, **records: type) -> Callable[[Command], Command]:
+def command(group: typer.Typer, name: str, **records: Callable[..., object]) -> Callable[[Command], Command]:
     """Add a command to a group, with what ``options.yaml`` beside its module says of its parameters.
 
-    ``records`` are data classes by parameter of the command: their fields are options in the place of the parameter,
-    whose value is the record, or what its ``made()`` returns where it has one.
+    ``records`` are functions or data classes by parameter of the command: what they take are options in the place of
+    the parameter, whose value is what they return, or what its ``made()`` returns where it has one.
     """
 
     def decorate(function: Command) -> Command:

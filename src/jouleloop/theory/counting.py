@@ -1,12 +1,11 @@
 """What executed dataflows share: memories that count their words, and random operands of whole numbers."""
 
-import itertools
 import math
-import operator
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,25 +46,45 @@ def random_operands(shapes: Sequence[Sequence[int]], seed: int, largest: int) ->
     return [draw.integers(-largest, largest + 1, tuple(shape)) for shape in shapes]
 
 
-class FastMemory(CountingMemory):
-    """The two-level memory of 001 §2.1: elements are loaded from and stored to slow memory and computed on here only.
+Place = tuple[range, ...]
+"""Ranges of the loops that an array depends on: which of its blocks is meant."""
 
-    ``words_per_element`` goes by array, ``slow`` by array and element index; stores write to it.
+
+class Moved(NamedTuple):
+    """Elements that one step moved, by array."""
+
+    loaded: Counter[str]
+    stored: Counter[str]
+
+
+class BlockMemory(CountingMemory):
+    """The two-level memory of 001 §2.1, holding one block of every array: what was not loaded cannot be computed with.
+
+    ``slow`` has the arrays in slow memory, ``made`` names those that are computed: a block of them starts at zero when
+    it is first touched, is stored when it leaves, and loaded when it returns. ``words_per_element`` is 1 where not
+    given. ``cells`` are the indices of a block along every axis, the ranges of the loops where not given.
     """
 
     def __init__(
         self,
-        capacity_words: Fraction,
-        words_per_element: Mapping[str, Fraction],
-        slow: Mapping[str, dict[Hashable, complex]],
+        slow: Mapping[str, NDArray[Any]],
+        made: Collection[str],
+        *,
+        capacity_words: Fraction | None = None,
+        words_per_element: Mapping[str, Fraction] | None = None,
+        cells: Callable[[str, Place], tuple[Sequence[int], ...]] = lambda _, place: place,
     ) -> None:
         super().__init__(capacity_words)
+        self.slow, self.cells = slow, cells
+        elements = dict.fromkeys(slow, Fraction(1)) | dict(words_per_element or {})
         # A whole number stays one, as adding fractions costs ten times as much.
         self.words_per_element = {
-            array: words.numerator if words.denominator == 1 else words for array, words in words_per_element.items()
+            array: words.numerator if words.denominator == 1 else words for array, words in elements.items()
         }
-        self.slow = slow
-        self.fast: dict[str, dict[Hashable, complex]] = {array: {} for array in words_per_element}
+        self.written = {array: np.zeros(slow[array].shape, dtype=np.bool_) for array in made}
+        self.places: dict[str, Place] = {}
+        self.at: dict[str, Any] = {}
+        self.blocks: dict[str, NDArray[Any]] = {}
 
     @property
     def words_moved(self) -> Fraction:
@@ -73,61 +92,59 @@ class FastMemory(CountingMemory):
         moved = self.loaded + self.stored
         return sum((Fraction(words) * moved[array] for array, words in self.words_per_element.items()), Fraction(0))
 
-    def load(self, array: str, indices: Iterable[Hashable]) -> None:
-        """Copy elements that are not here from slow memory; each costs its words."""
-        for index in indices:
-            if index not in self.fast[array]:
-                self._occupy(array, index, self.slow[array][index])
-                self.loaded[array] += 1
+    def enter(self, places: Mapping[str, Place], stay: Collection[str]) -> Moved:
+        """Bring in a block of every array and return what that moved; one that is here remains if it may ``stay``."""
+        loaded, stored = self.loaded.copy(), self.stored.copy()
+        # Room first: what is not used leaves before anything enters.
+        for array, place in places.items():
+            if array not in stay or self.places.get(array) != place:
+                self.leave(array)
+        for array, place in places.items():
+            if array not in self.places:
+                self._bring(array, place)
+        return Moved(self.loaded - loaded, self.stored - stored)
 
-    def create(self, array: str, indices: Iterable[Hashable]) -> None:
-        """Start elements at zero without reading slow memory."""
-        for index in indices:
-            self._occupy(array, index, 0)
+    def leave(self, array: str) -> int:
+        """Drop the block of an array, stored first if it was computed; return how many elements were stored."""
+        if array not in self.places:
+            return 0
+        del self.places[array]
+        block, at = self.blocks.pop(array), self.at.pop(array)
+        self.hold(-block.size * self.words_per_element[array])
+        if array not in self.written:
+            return 0
+        self.slow[array][at], self.written[array][at] = block, True
+        self.stored[array] += block.size
+        return int(block.size)
 
-    def store(self, array: str, indices: Iterable[Hashable]) -> None:
-        """Write elements to slow memory and drop them; each costs its words."""
-        for index in list(indices):
-            self.slow[array][index] = self.fast[array][index]
-            self.stored[array] += 1
-            self.drop(array, [index])
-
-    def drop(self, array: str, indices: Iterable[Hashable]) -> None:
-        """Forget elements at no cost."""
-        for index in list(indices):
-            del self.fast[array][index]
-            self.hold(-self.words_per_element[array])
-
-    def holds(self, array: str) -> tuple[Hashable, ...]:
-        """Return the indices of the elements of ``array`` that are here."""
-        return tuple(self.fast[array])
-
-    def _occupy(self, array: str, index: Hashable, value: complex) -> None:
-        self.hold(self.words_per_element[array], array)
-        self.fast[array][index] = value
+    def _bring(self, array: str, place: Place) -> None:
+        at = np.ix_(*self.cells(array, place))
+        block = np.array(self.slow[array][at])
+        if array not in self.written or self.written[array][at].all():
+            self.loaded[array] += block.size
+        elif self.written[array][at].any():
+            raise ArithmeticError("a block is stored in part")
+        else:
+            block = np.zeros_like(block)
+        self.hold(block.size * self.words_per_element[array], array)
+        self.places[array], self.at[array], self.blocks[array] = place, at, block
 
 
 def grids_of(count: int, lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Yield every way to write ``count`` as a product of one factor for each length, none larger than its length."""
-    whole = divisors(count)
-    # What the first so many lengths can take at most: a larger rest leads nowhere.
-    most = list(itertools.accumulate(lengths, operator.mul))
-
-    def choose(position: int, rest: int) -> Iterator[tuple[int, ...]]:
-        if position == 0:
-            if rest <= lengths[0]:
-                yield (rest,)
-            return
-        for divisor in whole:
-            if divisor > lengths[position]:
-                break
-            if rest % divisor == 0 and rest // divisor <= most[position - 1]:
-                for before in choose(position - 1, rest // divisor):
-                    yield (*before, divisor)
-
-    yield from choose(len(lengths) - 1, count)
+    *before, last = lengths
+    if not before:
+        if count <= last:
+            yield (count,)
+        return
+    for divisor in divisors(count):
+        # A rest that the others cannot take leads nowhere.
+        if divisor <= last and count // divisor <= math.prod(before):
+            for grid in grids_of(count // divisor, before):
+                yield (*grid, divisor)
 
 
+@lru_cache(maxsize=1000)
 def divisors(number: int) -> list[int]:
     """Return the divisors of a positive number in ascending order."""
     small = [k for k in range(1, math.isqrt(number) + 1) if number % k == 0]

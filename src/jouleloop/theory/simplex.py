@@ -5,7 +5,6 @@ Logarithms are compared through whole-number powers, so that every pivot, and wi
 
 import math
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -125,10 +124,6 @@ class Tableau:
         self.table: Any = np.array([[Fraction(value) for value in row] for row in body])
         self.basis = list(range(self.variables, self.columns))
 
-    def copy(self) -> "Tableau":
-        """Return an independent copy."""
-        return deepcopy(self)
-
     @property
     def costs(self) -> Sequence[Fraction]:
         """The reduced cost of every column."""
@@ -222,26 +217,12 @@ def minimise(
     dual = tuple(form[0] for form in tableau.solution())
     value = sum((b * y for b, y in zip(right_hand_sides, dual, strict=True)), start=Fraction())
     optimum = ExactOptimum(value, tableau.duals(), dual)
-    verify(optimum, costs, rows, right_hand_sides)
-    return optimum
-
-
-def verify(
-    optimum: ExactOptimum,
-    costs: Sequence[Number],
-    rows: Sequence[Sequence[Number]],
-    right_hand_sides: Sequence[Number],
-) -> None:
-    """Check feasibility of both solutions and equality of both values; raise `AssertionError` where one fails."""
-    x, y = np.array(optimum.primal, dtype=object), np.array(optimum.dual, dtype=object)
-    matrix = np.array(rows, dtype=object).reshape(len(y), len(x))
-    checks = (
-        (x >= 0).all() and (y >= 0).all(),
-        (matrix @ x >= right_hand_sides).all() and (y @ matrix <= costs).all(),
-        x @ costs == y @ right_hand_sides == optimum.value,
-    )
-    if not all(checks):
+    x, y = np.array(optimum.primal, dtype=object), np.array(dual, dtype=object)
+    matrix = np.array(rows, dtype=object).reshape(count, size)
+    feasible = (x >= 0).all() and (y >= 0).all() and (matrix @ x >= right_hand_sides).all()
+    if not (feasible and (y @ matrix <= costs).all() and x @ costs == y @ right_hand_sides == value):
         raise AssertionError("the simplex method returned a solution that is not optimal")
+    return optimum
 
 
 def linprog(cost: Any, **constraints: Any) -> Any:

@@ -217,32 +217,6 @@ def test_same_as_python(
     assert times == [1]
 
 
-@njit
-def _descended(row: Any, place: int) -> int:
-    return int(row[place])
-
-
-@njit
-def descent(row: Any, place: int, least: int = 1) -> int:
-    """Sum the items down to one, each a call deeper."""
-    if place < least:
-        return 0
-    return _descended(row, place) + descent(row, place - 1, least)
-
-
-@njit
-def descents(row: Any) -> int:
-    """Call, from another kernel, one that calls itself."""
-    return descent(row, row.shape[0] - 1) + descent(row, 1, 0)
-
-
-def test_a_kernel_calls_itself() -> None:
-    row = np.arange(5, 15)
-    assert descents(row) == 11 + sum(range(6, 15))
-    assert descent(row, 9, 2) == sum(range(7, 15))
-    assert descent(row, 9) == sum(range(6, 15))
-
-
 def test_what_fails_is_told() -> None:
     """An error passes through all functions between it and Python."""
     table = np.arange(6.0).reshape(2, 3)

@@ -8,9 +8,9 @@ depend on the innermost group stays where it is while that group runs.
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.errors import Fault, raise_all
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions
 from jouleloop.theory.layers import ConvLayer
 
@@ -52,15 +52,17 @@ def largest_blocking(layer: ConvLayer) -> Blocking:
     )
 
 
-def check_blocking(layer: ConvLayer, blocking: Blocking) -> None:
-    """Raise `InputError` where a side is not a whole number between 1 and what the layer has."""
+def check_blocking(layer: ConvLayer, blocking: Blocking, kept: str) -> None:
+    """Raise `InputError` where a side is no whole number from 1 to what the layer has, or ``kept`` no array."""
     limits = largest_blocking(layer)
     faults = []
     for field in fields(Blocking):
         side, limit = getattr(blocking, field.name), getattr(limits, field.name)
         if isinstance(side, bool) or not isinstance(side, int) or not 1 <= side <= limit:
             faults.append(Fault("not a side of a block", None, f"blocking.{field.name}", side, f"1 … {limit}"))
-    raise_all(faults, InputError)
+    if kept not in ARRAYS:
+        faults.append(Fault("not an array", None, "kept", kept, ", ".join(ARRAYS)))
+    raise_all(faults)
 
 
 def tap_tiles(taps: int, stride: int, quotients: int, residues: int) -> tuple[tuple[int, ...], ...]:
@@ -149,28 +151,36 @@ def blocked_volume(layer: ConvLayer, precisions: Precisions, blocking: Blocking,
     An array is loaded once for every tile of the loops it does not depend on, except the kept one, which is loaded
     once. An output block is not loaded on its first visit, and is stored at the end of each visit.
     """
-    check_blocking(layer, blocking)
-    if kept not in ARRAYS:
-        raise InputError(Fault("not an array", None, "kept", kept, ", ".join(ARRAYS)))
+    check_blocking(layer, blocking, kept)
     width, height = _both_axes(layer, blocking)
     image_tiles = -(-layer.batch // blocking.batch) * width.output_tiles * height.output_tiles
     channel_tiles = -(-layer.out_channels // blocking.out_channels)
     reduction_tiles = -(-layer.in_channels // blocking.in_channels) * width.tap_tiles * height.tap_tiles
-    visits = {
-        INPUT: 1 if kept == INPUT else channel_tiles,
-        FILTER: 1 if kept == FILTER else image_tiles,
-        OUTPUT: 1 if kept == OUTPUT else reduction_tiles,
-    }
-    loaded = {
-        INPUT: layer.batch * layer.in_channels * width.input_total * height.input_total * visits[INPUT],
-        FILTER: layer.filter_elements * visits[FILTER],
-        OUTPUT: layer.output_elements * (visits[OUTPUT] - 1),
-    }
-    stored = {INPUT: 0, FILTER: 0, OUTPUT: layer.output_elements * visits[OUTPUT]}
+    loaded, stored = moved_elements(
+        layer, kept, (image_tiles, channel_tiles, reduction_tiles), width.input_total * height.input_total
+    )
     words = sum((precisions.of(array) * (loaded[array] + stored[array]) for array in ARRAYS), Fraction())
     block = block_elements(layer, blocking)
     need = sum((precisions.of(array) * block[array] for array in ARRAYS), Fraction())
     return BlockedVolume(blocking, kept, loaded, stored, words, need)
+
+
+def moved_elements(
+    layer: ConvLayer, kept: str, tiles: tuple[Any, Any, Any], input_total: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the elements loaded and stored by array.
+
+    ``tiles`` are those of the image, of output channels and of the reduction, ``input_total`` the input cells of one
+    map summed over pairs of tiles: numbers, or arrays of them.
+    """
+    images, channels, reductions = tiles
+    visits = {INPUT: channels, FILTER: images, OUTPUT: reductions} | {kept: 1}
+    loaded = {
+        INPUT: layer.batch * layer.in_channels * input_total * visits[INPUT],
+        FILTER: layer.filter_elements * visits[FILTER],
+        OUTPUT: layer.output_elements * (visits[OUTPUT] - 1),
+    }
+    return loaded, {INPUT: 0, FILTER: 0, OUTPUT: layer.output_elements * visits[OUTPUT]}
 
 
 def best_order(layer: ConvLayer, precisions: Precisions, blocking: Blocking) -> BlockedVolume:

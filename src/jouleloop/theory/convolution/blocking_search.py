@@ -16,6 +16,7 @@ from jouleloop.theory.convolution.blocking import (
     axis_tiles,
     blocked_volume,
     largest_blocking,
+    moved_elements,
 )
 from jouleloop.theory.convolution.layer import (
     ARRAYS,
@@ -130,19 +131,17 @@ class _SpatialGrid:
         return words[fixed], words[slope[0]] + words[slope[1]]
 
     def _words(self, kept: str, index: NDArray[np.intp], sides: Mapping[str, int | Ints]) -> Ints:
-        layer, price = self.layer, self.price
         images, reductions, channels = (
-            -(-getattr(layer, loop) // sides.get(loop, 1)) * tiles
+            -(-getattr(self.layer, loop) // sides.get(loop, 1)) * tiles
             for loop, tiles in (
                 ("batch", self.pairs.output_tiles[index]),
                 ("in_channels", self.pairs.tap_tiles[index]),
                 ("out_channels", 1),
             )
         )
-        visits = {INPUT: channels, FILTER: images, OUTPUT: reductions} | {kept: 1}
-        inputs = price[INPUT] * layer.batch * layer.in_channels * self.pairs.input_total[index]
-        outputs = price[OUTPUT] * layer.output_elements * (2 * visits[OUTPUT] - 1)
-        result: Ints = inputs * visits[INPUT] + price[FILTER] * layer.filter_elements * visits[FILTER] + outputs
+        tiles = images, channels, reductions
+        loaded, stored = moved_elements(self.layer, kept, tiles, self.pairs.input_total[index])
+        result: Ints = sum(self.price[array] * (loaded[array] + stored[array]) for array in ARRAYS)
         return result
 
 

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from jouleloop.errors import Fault, raise_all
 from jouleloop.files import write_text
 from jouleloop.terminal.console import print_json, stdout
 from jouleloop.terminal.splice import AsJson
@@ -11,9 +13,9 @@ from jouleloop.theory.commands import BOUNDS, DATAFLOW, command
 from jouleloop.theory.convolution.bounds import parallel_bounds, single_processor_bounds
 from jouleloop.theory.convolution.crossover import parallel_terms, single_processor_terms
 from jouleloop.theory.convolution.energy import MapSizes, conv_energy_bounds, maps_in_buffer
+from jouleloop.theory.convolution.execute_blocking import ConvSchedule, run_schedule
 from jouleloop.theory.convolution.execute_energy import EnergyDataflow, random_layer, run_dataflow
-from jouleloop.theory.convolution.execution import ConvSchedule, run_schedule
-from jouleloop.theory.convolution.layer import Precisions, layer_from_options
+from jouleloop.theory.convolution.layer import Precisions, named_layer
 from jouleloop.theory.convolution.parallel import parallel_volume_bounds
 from jouleloop.theory.convolution.tables import least_table
 from jouleloop.theory.convolution.volumes import all_volumes
@@ -37,25 +39,28 @@ class LayerOptions:
     stride_height: int | None = None
 
     def made(self) -> ConvLayer:
-        """Return the layer that the options describe."""
-        sizes = dict(vars(self))
-        return layer_from_options(sizes.pop("layer"), sizes)
+        """Return the layer ``layer`` with the given sizes replaced, or the layer of the sizes alone.
+
+        Raises `InputError` where the name is unknown, or without a name where a size other than a stride is missing.
+        """
+        given = {field: size for field, size in vars(self).items() if size is not None and field != "layer"}
+        if self.layer is not None:
+            # What the windows reach follows from the sizes that are left.
+            return replace(named_layer(self.layer), in_width=0, in_height=0, **given)
+        needed = [field for field in vars(self) if field != "layer" and not field.startswith("stride")]
+        allowed = "an integer, or --layer"
+        missing = [field for field in needed if field not in given]
+        raise_all([Fault("is missing", None, "--" + field.replace("_", "-"), None, allowed) for field in missing])
+        return ConvLayer(**given)
 
 
-@dataclass(frozen=True)
-class PrecisionOptions:
-    """The words an element of each array takes."""
-
-    precision_input: str = "1"
-    precision_filter: str = "1"
-    precision_output: str = "1"
-
-    def made(self) -> Precisions:
-        """Return them as numbers."""
-        return Precisions(*vars(self).values())
+def read_precisions(precision_input: str = "1", precision_filter: str = "1", precision_output: str = "1") -> Precisions:
+    """Return the words that an element of each array takes."""
+    texts: Any = precision_input, precision_filter, precision_output
+    return Precisions(*texts)
 
 
-@command(BOUNDS, "conv", layer=LayerOptions, precisions=PrecisionOptions)
+@command(BOUNDS, "conv", layer=LayerOptions, precisions=read_precisions)
 def print_conv_bounds(
     memory: str, layer: ConvLayer, precisions: Precisions, processors: int | None = None, as_json: AsJson = False
 ) -> None:
@@ -75,7 +80,7 @@ def print_conv_bounds(
     print_bounds(bounds, as_json=as_json, title=f"Convolution with M = {memory} words")
 
 
-@command(DATAFLOW, "conv", layer=LayerOptions, precisions=PrecisionOptions)
+@command(DATAFLOW, "conv", layer=LayerOptions, precisions=read_precisions)
 def print_conv_run(
     memory: str,
     layer: ConvLayer,

@@ -44,11 +44,11 @@ class MemoryTerms:
         # This form of the quadratic formula loses no digits to cancellation, since c >= 0.
         found.append((2 * a / (c + root), self.constant_name, LARGE))
         high = (b / 2) ** (1 / 3)
-        found.append((_bisect(lambda y: 2 * y**3 + c * y - b, 0.0, high) ** 2, self.constant_name, SMALL))
+        found.append((_root(lambda y: 2 * y**3 + c * y - b, 0.0, high) ** 2, self.constant_name, SMALL))
         middle = (b / 4) ** (1 / 3)
         if middle**4 - b * middle + a < 0:
-            found.append((_bisect(lambda y: b * y - y**4 - a, 0.0, middle) ** 2, LARGE, SMALL))
-            found.append((_bisect(lambda y: y**4 - b * y + a, middle, b ** (1 / 3)) ** 2, LARGE, SMALL))
+            found.append((_root(lambda y: b * y - y**4 - a, 0.0, middle) ** 2, LARGE, SMALL))
+            found.append((_root(lambda y: y**4 - b * y + a, middle, b ** (1 / 3)) ** 2, LARGE, SMALL))
         return tuple(sorted(found))
 
     def crossing_bounds(self, source: str) -> tuple[Bound, ...]:
@@ -119,15 +119,8 @@ def parallel_terms(layer: ConvLayer, precisions: Precisions, processors: int) ->
     )
 
 
-def _bisect(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the root of a function that is negative at ``low`` and not at ``high``, to the last bit."""
-    while function(high) < 0:
-        high *= 2
-    while True:
-        middle = low + (high - low) / 2
-        if middle in (low, high):
-            return high
-        if function(middle) < 0:
-            low = middle
-        else:
-            high = middle
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return the root of a function that is negative at ``low`` and not much beyond ``high``."""
+    from scipy.optimize import brentq  # noqa: PLC0415 - scipy is slow to import
+
+    return float(brentq(function, low, 2 * high if function(high) < 0 else high, xtol=1e-300, rtol=1e-15))

@@ -6,23 +6,13 @@ docs/theory-convolution-energy.md from that description and checked by execution
 formula in the authors' repository (PetraVidnerova/timeloop-accelergy-test, ``jirka_engergy.py``, commit 30d8eb3).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
+from jouleloop.errors import AssumptionError, Fault, raise_all
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.layers import MAC_ENERGY_PJ, ConvLayer, DramWords
 
-_MODEL_NAMES = {
-    "in_channels": "channels",
-    "out_channels": "outputs",
-    "out_width": "output_width",
-    "out_height": "output_height",
-    "filter_width": "kernel_width",
-    "filter_height": "kernel_height",
-    "stride_width": "stride",
-    "in_width": "input_width",
-    "in_height": "input_height",
-}
+_OPTIONS = {"input_height": "--input-size", "input_width": "--input-width"}
 
 
 @dataclass(frozen=True)
@@ -51,35 +41,26 @@ class MapSizes:
         """
         raise_all(
             [
-                Fault("must be a positive whole number", option, value=value, allowed="1, 2, 3, …")
-                for option, value in (("--input-size", self.input_height), ("--input-width", self.input_width))
-                if value is not None and value < 1
+                Fault("must be a positive integer", "layer", _OPTIONS.get(name, name), value, "at least 1")
+                for name, value in vars(self).items()
+                if value is not None and value < 1 and name != "bias"
             ]
         )
         height = self.input_height or 0
-        try:
-            layer = ConvLayer(
-                batch=1,
-                in_channels=self.channels,
-                out_channels=self.outputs,
-                out_width=self.output_height if self.output_width is None else self.output_width,
-                out_height=self.output_height,
-                filter_width=self.kernel_height if self.kernel_width is None else self.kernel_width,
-                filter_height=self.kernel_height,
-                stride_width=self.stride,
-                stride_height=self.stride,
-                in_width=height if self.input_width is None else self.input_width,
-                in_height=height,
-                bias=self.bias,
-            )
-        except InputError as error:
-            # In the model's names; both strides are one size here.
-            faults = [
-                replace(fault, source="layer", field=_MODEL_NAMES[fault.field or ""])
-                for fault in error.faults
-                if fault.field != "stride_height"
-            ]
-            raise InputError(faults) from error
+        layer = ConvLayer(
+            batch=1,
+            in_channels=self.channels,
+            out_channels=self.outputs,
+            out_width=self.output_height if self.output_width is None else self.output_width,
+            out_height=self.output_height,
+            filter_width=self.kernel_height if self.kernel_width is None else self.kernel_width,
+            filter_height=self.kernel_height,
+            stride_width=self.stride,
+            stride_height=self.stride,
+            in_width=height if self.input_width is None else self.input_width,
+            in_height=height,
+            bias=self.bias,
+        )
         _check_windows(layer)
         return layer
 
@@ -184,10 +165,8 @@ def compulsory_words(layer: ConvLayer) -> int:
 def lower_bound_words(layer: ConvLayer, buffer_words: int) -> int:
     """Return a lower bound on the words that any dataflow moves through a Buffer of β words.
 
-    Derived in docs/theory-convolution-energy.md by the pair argument of 002 section 3: every MAC with an input (not a
-    padding zero) joins one input and one output in Buffer; the later arrival of the two joins at most β - 1 pairs;
-    every stay of an output that gains a MAC ends with a write. So input reads + output writes are at least
-    ⌈MACs/(β - 1)⌉, and every weight is read at least once.
+    Derived in docs/theory-convolution-energy.md by the pair argument of 002 section 3: input reads + output writes are
+    at least ⌈MACs/(β - 1)⌉, MACs with padding zeros left out, and every weight is read at least once.
 
     Raises `AssumptionError` if β < 3: an input, a weight and an output must be in Buffer together.
     """

@@ -1,49 +1,57 @@
-"""Blocked and naive convolutions executed element by element in a fast memory of M words (001 §3.2 and eq. (1))."""
+"""Blocked and naive convolutions executed in M words of fast memory (001 §3.2, eq. (1)), beside their closed forms."""
 
 import itertools
-from collections.abc import Hashable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jouleloop.errors import Fault, InputError
-from jouleloop.theory.convolution.blocking import Blocking, check_blocking
+from jouleloop.theory.bound import Bound
+from jouleloop.theory.convolution.blocking import (
+    BlockedVolume,
+    Blocking,
+    best_order,
+    check_blocking,
+    largest_blocking,
+)
+from jouleloop.theory.convolution.blocking_search import best_blocking, solve_blocking_lp
+from jouleloop.theory.convolution.bounds import find_bound, single_processor_bounds
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions, input_elements, memory_words
-from jouleloop.theory.counting import FastMemory, random_operands
+from jouleloop.theory.convolution.volumes import naive_volume
+from jouleloop.theory.counting import BlockMemory, Moved, random_operands
 from jouleloop.theory.layers import ConvLayer
 
-Index = tuple[int, ...]
 Numbers = NDArray[np.int64]
 MAX_UPDATES = 5_000_000
+DRAWN_STEPS = 60
+_NAMES = ("n", "c", "k", "x", "y", "qw", "qh", "rw", "rh")
+"""The nine loops, in the order of `Blocking.sides`."""
 _LOOPS = {
     INPUT: ("n", "c", "x", "y", "qw", "rw", "qh", "rh"),
     FILTER: ("c", "k", "qw", "rw", "qh", "rh"),
     OUTPUT: ("n", "k", "x", "y"),
 }
-
-
-@dataclass(frozen=True)
-class BlockStep:
-    """One block of an executed schedule: elements loaded and stored by array when it became current, and updates."""
-
-    loaded: Mapping[str, int]
-    stored: Mapping[str, int]
-    updates: int
+_FREE = {INPUT: ("k",), FILTER: ("n", "x", "y"), OUTPUT: ("c", "qw", "rw", "qh", "rh")}
+"""The loops that an array depends on, and the others."""
 
 
 @dataclass(frozen=True)
 class ConvExecution:
     """What an executed schedule moved and computed."""
 
-    memory: FastMemory
+    memory: BlockMemory
     """Fast memory afterwards, with all that it counted."""
     updates: int
     """Multiply-accumulates done."""
     output: Numbers
     """The result, of shape (N, c_O, w_O, h_O)."""
-    steps: tuple[BlockStep, ...] = ()
+    steps: tuple[Moved, ...] = ()
     """What every block moved, in order, and a last step that stores what is left; empty for the naive nest."""
 
 
@@ -92,39 +100,13 @@ def execute_blocking(
     ``kept`` is the array that does not depend on the innermost loops over blocks; ``operands``, input and filter, are
     those of `sample_operands` where not given.
     """
-    check_blocking(layer, blocking)
-    if kept not in ARRAYS:
-        raise InputError(Fault("not an array", None, "kept", kept, ", ".join(ARRAYS)))
+    check_blocking(layer, blocking, kept)
+    order = [loop for array in ARRAYS if array != kept for loop in _FREE[array]]
+    steps: list[Moved] = []
     fast = _memory(layer, precisions, memory, operands)
-    seen: set[Index] = set()
-    current: dict[str, tuple[range, ...]] = {}
-    steps: list[BlockStep] = []
-    done = 0
-    for block in _blocks(layer, blocking, kept):
-        updates = list(_updates(layer, block))
-        if not updates:
-            continue
-        loaded, stored = fast.loaded.copy(), fast.stored.copy()
-        place = {array: tuple(block[loop] for loop in _LOOPS[array]) for array in ARRAYS}
-        changed = [array for array in ARRAYS if current.get(array) != place[array]]
-        # Room first: what this block does not use leaves before anything enters.
-        for array in changed:
-            (fast.store if array == OUTPUT else fast.drop)(array, fast.holds(array))
-        for array in changed:
-            touched = {update[ARRAYS.index(array)] for update in updates}
-            if array == OUTPUT:
-                fast.create(array, sorted(touched - seen))
-                fast.load(array, sorted(touched & seen))
-                seen |= touched
-            else:
-                fast.load(array, sorted(touched))
-        current = place
-        done += _compute(fast, updates)
-        steps.append(BlockStep(fast.loaded - loaded, fast.stored - stored, len(updates)))
-    left = fast.holds(OUTPUT)
-    fast.store(OUTPUT, left)
-    steps.append(BlockStep({}, {OUTPUT: len(left)}, 0))
-    return ConvExecution(fast, done, _output(layer, fast), tuple(steps))
+    updates = sum(_run(layer, fast, block, ARRAYS, steps) for block in _blocks(layer, blocking, (*order, *_FREE[kept])))
+    steps.append(Moved(Counter(), Counter({OUTPUT: fast.leave(OUTPUT)})))
+    return ConvExecution(fast, updates, fast.slow[OUTPUT], tuple(steps))
 
 
 def execute_naive(
@@ -136,22 +118,10 @@ def execute_naive(
 ) -> ConvExecution:
     """Run loop nest (1) as written: each update fetches its operands, an output stays for the loops over the filter."""
     fast = _memory(layer, precisions, memory, operands)
-    done = 0
-    for n, c, k, x, y in itertools.product(
-        *map(range, (layer.batch, layer.in_channels, layer.out_channels, layer.out_width, layer.out_height))
-    ):
-        output = (n, k, x, y)
-        (fast.load if c else fast.create)(OUTPUT, [output])
-        for i6, i7 in itertools.product(range(layer.filter_width), range(layer.filter_height)):
-            source = (n, c, layer.stride_width * x + i6, layer.stride_height * y + i7)
-            tap = (c, k, i6, i7)
-            fast.load(INPUT, [source])
-            fast.load(FILTER, [tap])
-            done += _compute(fast, [(source, tap, output)])
-            fast.drop(INPUT, [source])
-            fast.drop(FILTER, [tap])
-        fast.store(OUTPUT, [output])
-    return ConvExecution(fast, done, _output(layer, fast))
+    order = ("n", "c", "k", "x", "y", "qw", "rw", "qh", "rh")
+    updates = sum(_run(layer, fast, block, (OUTPUT,), []) for block in _blocks(layer, Blocking(), order))
+    fast.leave(OUTPUT)
+    return ConvExecution(fast, updates, fast.slow[OUTPUT])
 
 
 def _memory(
@@ -159,64 +129,134 @@ def _memory(
     precisions: Precisions,
     memory: float | Fraction | str,
     operands: tuple[Numbers, Numbers] | None,
-) -> FastMemory:
+) -> BlockMemory:
     require_runnable(layer)
     inputs, filters = operands or sample_operands(layer)
-    slow: dict[str, dict[Hashable, complex]] = {
-        INPUT: {index: int(value) for index, value in np.ndenumerate(inputs)},
-        FILTER: {index: int(value) for index, value in np.ndenumerate(filters)},
-        OUTPUT: {},
-    }
-    return FastMemory(memory_words(memory), {array: precisions.of(array) for array in ARRAYS}, slow)
-
-
-def _blocks(layer: ConvLayer, blocking: Blocking, kept: str) -> Iterator[dict[str, range]]:
-    """Yield the ranges of every block, the loops that ``kept`` does not depend on innermost."""
-    groups = {
-        FILTER: {
-            "n": _cut(layer.batch, blocking.batch),
-            "x": _cut(layer.out_width, blocking.out_width),
-            "y": _cut(layer.out_height, blocking.out_height),
-        },
-        INPUT: {"k": _cut(layer.out_channels, blocking.out_channels)},
-        OUTPUT: {
-            "c": _cut(layer.in_channels, blocking.in_channels),
-            "qw": _cut(-(-layer.filter_width // layer.stride_width), blocking.width_quotients),
-            "rw": _cut(min(layer.stride_width, layer.filter_width), blocking.width_residues),
-            "qh": _cut(-(-layer.filter_height // layer.stride_height), blocking.height_quotients),
-            "rh": _cut(min(layer.stride_height, layer.filter_height), blocking.height_residues),
-        },
-    }
-    order = [array for array in ARRAYS if array != kept] + [kept]
-    loops = {name: ranges for array in order for name, ranges in groups[array].items()}
-    for choice in itertools.product(*loops.values()):
-        yield dict(zip(loops, choice, strict=True))
-
-
-def _cut(length: int, side: int) -> list[range]:
-    return [range(first, min(first + side, length)) for first in range(0, length, side)]
-
-
-def _updates(layer: ConvLayer, block: Mapping[str, range]) -> Iterator[tuple[Index, Index, Index]]:
-    """Yield (input, filter, output) index of every update in a block."""
-    taps_w = [w for q in block["qw"] for r in block["rw"] if (w := q * layer.stride_width + r) < layer.filter_width]
-    taps_h = [h for q in block["qh"] for r in block["rh"] if (h := q * layer.stride_height + r) < layer.filter_height]
-    for n, c, k, x, y, i6, i7 in itertools.product(
-        block["n"], block["c"], block["k"], block["x"], block["y"], taps_w, taps_h
-    ):
-        source = (n, c, layer.stride_width * x + i6, layer.stride_height * y + i7)
-        yield source, (c, k, i6, i7), (n, k, x, y)
-
-
-def _compute(fast: FastMemory, updates: list[tuple[Index, Index, Index]]) -> int:
-    inputs, filters, outputs = fast.fast[INPUT], fast.fast[FILTER], fast.fast[OUTPUT]
-    for source, tap, target in updates:
-        outputs[target] += inputs[source] * filters[tap]
-    return len(updates)
-
-
-def _output(layer: ConvLayer, fast: FastMemory) -> Numbers:
     output = np.zeros((layer.batch, layer.out_channels, layer.out_width, layer.out_height), dtype=np.int64)
-    for index in np.ndindex(*output.shape):
-        output[index] = fast.slow[OUTPUT][index]
-    return output
+    return BlockMemory(
+        {INPUT: inputs, FILTER: filters, OUTPUT: output},
+        {OUTPUT},
+        capacity_words=memory_words(memory),
+        words_per_element={array: precisions.of(array) for array in ARRAYS},
+        cells=lambda array, place: _cells(layer, array, dict(zip(_LOOPS[array], place, strict=True))),
+    )
+
+
+def _blocks(layer: ConvLayer, blocking: Blocking, order: Sequence[str]) -> Iterator[Mapping[str, range]]:
+    """Yield the ranges of every block, the last loop of ``order`` innermost."""
+    lengths = dict(zip(_NAMES, largest_blocking(layer).sides(), strict=True))
+    sides = dict(zip(_NAMES, blocking.sides(), strict=True))
+    cuts = (
+        [range(first, min(first + sides[loop], lengths[loop])) for first in range(0, lengths[loop], sides[loop])]
+        for loop in order
+    )
+    for choice in itertools.product(*cuts):
+        yield dict(zip(order, choice, strict=True))
+
+
+def _axes(layer: ConvLayer, block: Mapping[str, range]) -> Iterator[tuple[list[int], list[int], NDArray[np.intp]]]:
+    """Yield what `_along` says of a block for the width and the height; without outputs it reaches no input."""
+    for axis, place in (("width", "x"), ("height", "y")):
+        _, taps, stride = layer.along(axis)
+        yield _along(taps, stride, block.get(place, range(0)), block[f"q{axis[0]}"], block[f"r{axis[0]}"])
+
+
+@lru_cache(maxsize=10_000)
+def _along(
+    taps: int, stride: int, outputs: range, quotients: range, residues: range
+) -> tuple[list[int], list[int], NDArray[np.intp]]:
+    """Return taps and input cells of a block along an axis, and which of the cells each output and tap meet in."""
+    own = [tap for q in quotients for r in residues if (tap := q * stride + r) < taps]
+    met = np.add.outer(np.array(outputs, dtype=np.intp) * stride, np.array(own, dtype=np.intp))
+    cells, at = np.unique(met, return_inverse=True)
+    return own, cells.tolist(), at.reshape(met.shape)
+
+
+def _cells(layer: ConvLayer, array: str, block: Mapping[str, range]) -> tuple[Sequence[int], ...]:
+    """Return the indices of a block of an array along its four axes."""
+    if array == OUTPUT:
+        return tuple(block.values())
+    first, second = (block[loop] for loop in _LOOPS[array][:2])
+    return first, second, *(cells if array == INPUT else taps for taps, cells, _ in _axes(layer, block))
+
+
+def _run(
+    layer: ConvLayer, fast: BlockMemory, block: Mapping[str, range], stay: Sequence[str], steps: list[Moved]
+) -> int:
+    """Do the updates of a block in fast memory and return how many they are; add what it moved to ``steps``."""
+    (columns, _, at_x), (rows, _, at_y) = _axes(layer, block)
+    if not columns or not rows:
+        return 0
+    steps.append(fast.enter({array: tuple(block[loop] for loop in _LOOPS[array]) for array in ARRAYS}, stay))
+    inputs, filters, output = (fast.blocks[array] for array in ARRAYS)
+    windows = inputs[:, :, at_x[:, None, :, None], at_y[None, :, None, :]]
+    output += np.einsum("ncxywh,ckwh->nkxy", windows, filters)
+    return int(output.size) * len(block["c"]) * len(columns) * len(rows)
+
+
+class ConvSchedule(StrEnum):
+    """Which convolution schedule to run."""
+
+    BEST = "best-blocking"
+    ROUNDED_LP = "rounded-lp"
+    NAIVE = "naive"
+
+
+def run_schedule(
+    layer: ConvLayer, precisions: Precisions, memory: str, schedule: ConvSchedule, seed: int = 0
+) -> tuple[tuple[Bound, ...], str]:
+    """Run ``schedule`` on random operands; return its counts beside theory, and its picture.
+
+    Raises `AssumptionError` where the schedule does not fit in ``memory`` words or the bound's assumptions fail;
+    `InputError` where the layer is too large to run element by element.
+    """
+    bound = find_bound(single_processor_bounds(layer, precisions, memory), "single_processor_lower_bound")
+    require_runnable(layer)
+    operands = sample_operands(layer, seed)
+    if schedule is ConvSchedule.NAIVE:
+        run = execute_naive(layer, precisions, memory, operands=operands)
+        expected, source, note = naive_volume(layer, precisions).words, "001 eq. (1)", "three elements of fast memory"
+    else:
+        volume = _volume(layer, precisions, memory, schedule)
+        run = execute_blocking(layer, precisions, volume.blocking, memory, kept=volume.kept, operands=operands)
+        expected, source, note = volume.words, "001 §3.2", volume.describe()
+    right = bool(np.array_equal(run.output, direct_convolution(layer, *operands)))
+    records = [
+        Bound("executed_words", source, run.memory.words_moved, "words", (), note),
+        Bound("closed_form_words", source, expected, "words"),
+        bound,
+        Bound("peak_words", source, Fraction(run.memory.peak_words), "words"),
+        Bound("updates", "001 §2.1", run.updates, "updates"),
+        Bound("result_equals_direct_convolution", "001 eq. (1)", int(right), "1"),
+    ]
+    records += [Bound(f"{array}_loaded", source, run.memory.loaded[array], "elements") for array in ARRAYS]
+    records.append(Bound(f"{OUTPUT}_stored", source, run.memory.stored[OUTPUT], "elements"))
+    return tuple(records), draw_steps(run)
+
+
+def draw_steps(run: ConvExecution, columns: int = DRAWN_STEPS) -> str:
+    """Return a row per array and a column per block: ``#`` loaded, ``+`` started at zero, ``·`` kept.
+
+    The last row shows ``S`` where the outputs of the block before were stored.
+    """
+    shown = run.steps[:columns]
+    if not shown:
+        return ""
+    more = " …" if len(run.steps) > columns else ""
+    lines = [f"{array:<8}{''.join('#' if step.loaded.get(array) else '·' for step in shown)}{more}" for array in ARRAYS]
+    # An output block that is new but not loaded starts at zero: it follows a store, or is the first.
+    stored = [bool(step.stored.get(OUTPUT)) for step in shown]
+    last = len(run.steps) - 1
+    row = [
+        "#" if step.loaded.get(OUTPUT) else "+" if (stored[i] or i == 0) and i != last else "·"
+        for i, step in enumerate(shown)
+    ]
+    lines[-1] = f"{OUTPUT:<8}{''.join(row)}{more}"
+    lines.append(f"{'':<8}{''.join('S' if flag else ' ' for flag in stored)}".rstrip())
+    return "\n".join(lines)
+
+
+def _volume(layer: ConvLayer, precisions: Precisions, memory: str, schedule: ConvSchedule) -> BlockedVolume:
+    if schedule is ConvSchedule.BEST:
+        return best_blocking(layer, precisions, memory)
+    return best_order(layer, precisions, solve_blocking_lp(layer, precisions, memory))

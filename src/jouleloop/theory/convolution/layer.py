@@ -1,10 +1,8 @@
 """A convolution as paper 001 counts it: precisions, array sizes, standing assumptions; fast memory and processors."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any
 
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all, unknown
 from jouleloop.theory.bound import Assumption
@@ -13,22 +11,22 @@ from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
 LARGEST_WORDS = 10**30
 """Largest memory or precision in words; the least is its reciprocal."""
 MOST_PROCESSORS = 2**30
-_RANGE = f"{1 / LARGEST_WORDS:g} … {LARGEST_WORDS:g} words"
 
 INPUT, FILTER, OUTPUT = "input", "filter", "output"
 ARRAYS = (INPUT, FILTER, OUTPUT)
 
 
-def _exact(value: float | Fraction | str) -> Fraction | None:
-    """Return a number as it is written, or None where it is none."""
+def _words(value: float | Fraction | str, name: str, symbol: str) -> Fraction:
+    """Return a number of words exactly as it is written; raise where it is none, or out of range."""
     try:
-        return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
-    except (ValueError, OverflowError, TypeError, ZeroDivisionError):
-        return None
-
-
-def _in_range(words: Fraction) -> bool:
-    return Fraction(1, LARGEST_WORDS) <= words <= LARGEST_WORDS
+        exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+    except (ValueError, OverflowError, TypeError, ZeroDivisionError) as error:
+        raise InputError(Fault("not a number of words", None, name, value, "> 0, such as 1 or 1/4")) from error
+    if exact <= 0:
+        raise AssumptionError(Fault(f"the assumption {symbol} > 0 fails", None, name, value, "> 0 words"))
+    if not Fraction(1, LARGEST_WORDS) <= exact <= LARGEST_WORDS:
+        raise InputError(Fault("out of range", None, name, value, f"{1 / LARGEST_WORDS:g} … {LARGEST_WORDS:g} words"))
+    return exact
 
 
 @dataclass(frozen=True)
@@ -44,17 +42,13 @@ class Precisions:
     output: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        faults = []
+        faults: list[Fault] = []
         for field in fields(self):
-            name, value = f"precision {field.name}", getattr(self, field.name)
-            exact = _exact(value)
-            if exact is None:
-                faults.append(Fault("not a number", None, name, value, "words, such as 1 or 1/4"))
-            elif exact <= 0:
-                faults.append(Fault("the assumption precision > 0 fails", None, name, value, "> 0 words"))
-            elif not _in_range(exact):
-                faults.append(Fault("out of range", None, name, value, _RANGE))
-            object.__setattr__(self, field.name, exact)
+            try:
+                words = _words(getattr(self, field.name), f"precision {field.name}", "precision")
+                object.__setattr__(self, field.name, words)
+            except InputError as error:
+                faults += error.faults
         raise_all(faults, AssumptionError)
 
     @property
@@ -152,32 +146,9 @@ def named_layer(name: str) -> ConvLayer:
     return known[name]
 
 
-def layer_from_options(name: str | None, sizes: Mapping[str, int | None]) -> ConvLayer:
-    """Return the layer ``name`` with the given sizes replaced, or the layer of ``sizes`` alone.
-
-    Sizes go by the fields of `ConvLayer`, None where not given.
-
-    Raises `InputError` where the name is unknown, or without a name where a size other than a stride is missing.
-    """
-    given: dict[str, Any] = {field: size for field, size in sizes.items() if size is not None}
-    if name is not None:
-        # What the windows reach follows from the sizes that are left.
-        return replace(named_layer(name), in_width=0, in_height=0, **given)
-    missing = [field for field in sizes if field not in given and not field.startswith("stride")]
-    raise_all([Fault("is missing", None, "--" + f.replace("_", "-"), None, "an integer, or --layer") for f in missing])
-    return ConvLayer(**given)
-
-
 def memory_words(value: float | Fraction | str) -> Fraction:
     """Return a fast-memory size M as an exact number of words; raise `AssumptionError` where it is not positive."""
-    exact = _exact(value)
-    if exact is None:
-        raise InputError(Fault("not a number of words", None, "memory", value, "> 0 words"))
-    if exact <= 0:
-        raise AssumptionError(Fault("the assumption M > 0 fails", None, "memory", value, "> 0 words"))
-    if not _in_range(exact):
-        raise InputError(Fault("out of range", None, "memory", value, _RANGE))
-    return exact
+    return _words(value, "memory", "M")
 
 
 def processor_count(value: int) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from jouleloop.errors import Fault, InputError
 from jouleloop.jit import njit
 from jouleloop.theory.buckets import put, take
+from jouleloop.theory.fully_connected.canonical import ones
 from jouleloop.theory.layers import ConvLayer
 
 __all__ = ["LeastWords", "least_words", "update_table"]
@@ -166,9 +167,7 @@ def _search(table: Any, elements: Any, first_output: Any, memory: Any, first_pri
             return bucket
         _outside(table, first_output, first_price, done, held, price)
         prices = price.copy()
-        full = 0
-        for element in range(elements):
-            full += (held >> element) & 1
+        full = ones(held)
         for victim in range(-1, elements):
             if (victim < 0) != (full < memory) or (victim >= 0 and not (held >> victim) & 1):
                 continue

@@ -13,18 +13,21 @@ from fractions import Fraction
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution import volumes
 from jouleloop.theory.convolution.layer import (
+    FILTER,
+    INPUT,
+    OUTPUT,
     Precisions,
     array_elements,
     array_words,
-    input_elements,
     memory_words,
     processor_count,
-    window_cells,
 )
 from jouleloop.theory.counting import grids_of
 from jouleloop.theory.layers import ConvLayer
 
 DIMENSIONS = ("batch", "in_channels", "out_channels", "out_width", "out_height", "filter_width", "filter_height")
+_OUTPUT_LOOPS = (0, 2, 3, 4)
+"""Those that outputs depend on."""
 MOST_GRIDS = 50_000
 """Grids of one number of processors that are tried; only numbers with very many divisors have more."""
 
@@ -50,30 +53,19 @@ def grid_volume(
 ) -> GridVolume:
     """Return what the processor with the largest block receives.
 
-    Every array is evenly distributed over all ``processors`` at the start, and the share of a processor lies inside its
-    block. Processors that share an output block reduce-scatter their partial sums: each receives (g − 1)/g of it.
-
     ``processors`` (P) hold the data, at least as many as the product of ``grid``: processors along the seven loops and
     along the copies. ``copies`` are independent problems of the same shape, such as frequencies.
     """
     *loops, copy_grid = grid
     sides = {name: -(-getattr(layer, name) // count) for name, count in zip(DIMENSIONS, loops, strict=True)}
-    own_copies = -(-copies // copy_grid)
-    counts = dict(zip(DIMENSIONS, loops, strict=True))
-    cells = window_cells(sides["out_width"], sides["filter_width"], layer.stride_width) * window_cells(
-        sides["out_height"], sides["filter_height"], layer.stride_height
-    )
-    inputs = own_copies * sides["batch"] * sides["in_channels"] * cells
-    filters = own_copies * sides["in_channels"] * sides["out_channels"] * sides["filter_width"] * sides["filter_height"]
-    outputs = own_copies * sides["batch"] * sides["out_channels"] * sides["out_width"] * sides["out_height"]
-    sharing = counts["in_channels"] * counts["filter_width"] * counts["filter_height"]
-    received = (
-        precisions.input * (inputs - Fraction(copies * input_elements(layer), processors))
-        + precisions.filter * (filters - Fraction(copies * layer.filter_elements, processors))
-        + precisions.output * outputs * Fraction(sharing - 1, sharing)
-    )
-    held = precisions.input * inputs + precisions.filter * filters + precisions.output * outputs
-    return GridVolume(grid, math.prod(grid), received, held)
+    block = ConvLayer(**sides, stride_width=layer.stride_width, stride_height=layer.stride_height)
+    own_copies, sharing = -(-copies // copy_grid), math.prod(loops) // math.prod(loops[loop] for loop in _OUTPUT_LOOPS)
+    held = {array: own_copies * words for array, words in array_words(block, precisions).items()}
+    whole = array_words(layer, precisions)
+    received = sum(held[array] - whole[array] * Fraction(copies, processors) for array in (INPUT, FILTER)) + held[
+        OUTPUT
+    ] * Fraction(sharing - 1, sharing)
+    return GridVolume(grid, math.prod(grid), received, sum(held.values(), Fraction()))
 
 
 def best_grid(

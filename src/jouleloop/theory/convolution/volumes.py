@@ -3,11 +3,10 @@
 001 names its sources but prints no formulas. Every volume here is that of a schedule that can be run:
 
 * blocking: the best integer block of `jouleloop.theory.convolution.blocking_search`, or the rounded linear program;
-* matrix multiplication, inside im2col, Winograd and FFT: an output tile stays while rows and columns stream past, the
-  schedule of Kwasniewski et al., "Red-Blue Pebbling Revisited" (SC'19, [12] of 001), which moves 2mnk/√M + mn words up
-  to rounding; or a resident tile of another array where that moves less;
-* FFT: passes of 2^e-point butterflies, the schedule for the butterfly graph in Savage, "Models of Computation", Theorem
-  11.5.4; the same leading term 2 n log n / log M as the bound of Elango (2016, [7] of 001).
+* matrix multiplication, inside im2col, Winograd and FFT: that of [12] of 001, or a resident tile of another array;
+* FFT: passes of 2^e-point butterflies; the same leading term 2 n log n / log M as the bound of Elango ([7] of 001).
+
+docs/theory-convolutions.md names the sources.
 """
 
 import math

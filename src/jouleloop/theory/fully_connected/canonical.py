@@ -98,18 +98,15 @@ def canonical(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, room: 
     row_order[:] = np.argsort(rc, kind="mergesort")
     column_order[:] = np.argsort(cc, kind="mergesort")
     for y in range(outputs):
-        row = rows[row_order[y]]
-        value = np.int64(0)
-        for x in range(inputs):
-            if (row >> column_order[x]) & 1:
-                value |= np.int64(1) << x
-        renamed[y] = value
-    marks_x = np.int64(0)
-    marks_y = np.int64(0)
-    for x in range(inputs):
-        if (in_x >> column_order[x]) & 1:
-            marks_x |= np.int64(1) << x
-    for y in range(outputs):
-        if (in_y >> row_order[y]) & 1:
-            marks_y |= np.int64(1) << y
-    return marks_x, marks_y
+        renamed[y] = _renamed(rows[row_order[y]], column_order)
+    return _renamed(in_x, column_order), _renamed(in_y, row_order)
+
+
+@njit
+def _renamed(bits: Any, order: Any) -> Any:
+    """Return a set of bits in new names: bit ``new`` is the old one ``order[new]``."""
+    value = np.int64(0)
+    for new in range(len(order)):
+        if (bits >> order[new]) & 1:
+            value |= np.int64(1) << new
+    return value

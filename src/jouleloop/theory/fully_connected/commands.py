@@ -31,40 +31,18 @@ from jouleloop.theory.fully_connected.upper import Dataflow, Kind, balanced_data
 from jouleloop.theory.printing import print_bounds
 
 
-@dataclass(frozen=True)
-class RunLayer:
-    """A layer whose words have any width."""
-
-    inputs: int
-    outputs: int
-    buffer: int
-
-    def made(self) -> FcLayer:
-        """Return the layer that the options describe."""
-        return FcLayer(*vars(self).values())
+def read_layer(inputs: int, outputs: int, buffer_words: int) -> FcLayer:
+    """Return a layer whose words have any width."""
+    return FcLayer(inputs, outputs, buffer_words)
 
 
-@dataclass(frozen=True)
-class LayerOptions(RunLayer):
-    """A layer with the width of its words."""
-
-    bits: int = 8
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """Numbers of reads for eq. (5)."""
-
-    output_reads: int | None = None
-    input_reads: int | None = None
-
-    def made(self) -> tuple[int, int] | None:
-        """Return μ and ν where they are given."""
-        if self.output_reads is None and self.input_reads is None:
-            return None
-        if self.output_reads is None or self.input_reads is None:
-            raise InputError(Fault("μ and ν go together", field="--output-reads, --input-reads"))
-        return self.output_reads, self.input_reads
+def read_reads(output_reads: int | None = None, input_reads: int | None = None) -> tuple[int, int] | None:
+    """Return μ and ν for eq. (5) where they are given."""
+    if output_reads is None and input_reads is None:
+        return None
+    if output_reads is None or input_reads is None:
+        raise InputError(Fault("μ and ν go together", field="--output-reads, --input-reads"))
+    return output_reads, input_reads
 
 
 @dataclass(frozen=True)
@@ -84,7 +62,7 @@ class ExactOptions:
         return self
 
 
-@command(BOUNDS, "fc", layer=LayerOptions, reads=ReadOptions, exact=ExactOptions)
+@command(BOUNDS, "fc", layer=FcLayer, reads=read_reads, exact=ExactOptions)
 def print_fc_bounds(
     layer: FcLayer,
     *,
@@ -198,7 +176,7 @@ _COUNTED = (
 )
 
 
-@command(DATAFLOW, "fc", layer=RunLayer)
+@command(DATAFLOW, "fc", layer=read_layer)
 def print_fc_run(
     layer: FcLayer,
     algorithm: Algorithm = Algorithm.FIXED,

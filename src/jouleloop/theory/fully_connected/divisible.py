@@ -1,8 +1,7 @@
 """When eq. (28) of paper 002 is optimal: the induction over n, the finitely many cases it leaves, and their traces.
 
-docs/theory-fully-connected.md states and proves the theorem. With U(n) = K(n − 1) + 2m + 1, K = m/(β − 1), and
-δ = ⌈β − ⌊β²/4⌋/(β − 1)⌉, it leaves for each m the n with β <= n <= max(β, 2m − K − 2δ). In these (but for n = β) only
-schedules with ν <= n(K − 1) have to be excluded; `counting_game.refute` excludes them one case after another.
+docs/theory-fully-connected.md states and proves the theorem, with U(n), K and δ; `counting_game.refute` excludes the
+cases that are left one after another.
 """
 
 import lzma

@@ -7,7 +7,7 @@ from jouleloop.theory.fully_connected.counting_game import Budget, refute
 from jouleloop.theory.fully_connected.divisible import is_proven
 from jouleloop.theory.fully_connected.exact_bound import count_bound, recursive_bound
 from jouleloop.theory.fully_connected.formulas import FcLayer, pair_count_accesses
-from jouleloop.theory.fully_connected.relaxation import input_relaxation, output_relaxation
+from jouleloop.theory.fully_connected.relaxation import relaxations
 from jouleloop.theory.fully_connected.schedule import Schedule, schedule_from_moves
 from jouleloop.theory.fully_connected.search import search
 from jouleloop.theory.fully_connected.upper import Dataflow, best_upper
@@ -75,9 +75,9 @@ def exact_minimum(layer: FcLayer, *, most_states: int = MOST_STATES, largest_tab
         return ExactMinimum(layer, flow.accesses, flow.accesses, "induction", flow)
     if refute(Budget(n, m, beta, flow.accesses - 1, flow.accesses - 1 - 2 * m), min(most_states, GAME_STATES)):
         return ExactMinimum(layer, flow.accesses, flow.accesses, "relaxation", flow)
-    relaxations = (output_relaxation(n, m, beta), input_relaxation(n, m, beta))
+    both = relaxations(n, m, beta)
     searchable = True
-    for relaxation in relaxations:
+    for relaxation in both:
         bound = relaxation.bound(largest_table_bits)
         searchable = searchable and bound is not None
         lower = max(lower, bound or 0)
@@ -86,7 +86,7 @@ def exact_minimum(layer: FcLayer, *, most_states: int = MOST_STATES, largest_tab
     if not searchable:
         return ExactMinimum(layer, lower, flow.accesses, "undecided", flow)
     # The dataflow is a witness for its own cost: only a cheaper schedule is of interest.
-    found = search(n, m, beta, flow.accesses - 1, most_states=most_states, relaxations=relaxations)
+    found = search(n, m, beta, flow.accesses - 1, most_states=most_states, both=both)
     lower = max(lower, found.lower)
     if found.cost is not None:
         return ExactMinimum(layer, found.cost, found.cost, "search", None, found.path)

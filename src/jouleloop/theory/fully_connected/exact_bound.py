@@ -32,11 +32,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 from jouleloop.theory.fully_connected.formulas import FcLayer, ceil_div
-from jouleloop.theory.fully_connected.relaxation import input_relaxation, output_relaxation, relaxed_states
+from jouleloop.theory.fully_connected.relaxation import relaxations
 from jouleloop.theory.fully_connected.upper import best_upper
 
 SMALL_STATES = 3_000_000
-"""Relaxations of at most this many states (by the estimate of `relaxed_states`) are solved for every smaller layer."""
+"""Relaxations of at most this many states (by `CountRelaxation.most_states`) are solved for every smaller layer."""
 
 
 def most_pairs(reads: int, buffer_words: int) -> int:
@@ -129,9 +129,7 @@ def relaxation_bound(inputs: int, outputs: int, buffer_words: int, most_states: 
     Those with more than ``most_states`` states are left out.
     """
     best = 0
-    sides = ((output_relaxation, inputs, outputs), (input_relaxation, outputs, inputs))
-    for make, anonymous, tracked in sorted(sides, key=lambda side: relaxed_states(side[1], side[2], buffer_words)):
-        if best < enough and relaxed_states(anonymous, tracked, buffer_words) <= most_states:
-            relaxation = make(inputs, outputs, buffer_words)
+    for relaxation in sorted(relaxations(inputs, outputs, buffer_words), key=lambda one: one.most_states):
+        if best < enough and relaxation.most_states <= most_states:
             best = max(best, relaxation.bound() or 0)
     return best

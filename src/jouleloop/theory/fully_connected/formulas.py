@@ -35,16 +35,13 @@ class FcLayer:
 
     def __post_init__(self) -> None:
         sizes = (("inputs", "n", self.inputs), ("outputs", "m", self.outputs), ("bits", "b", self.word_bits))
-        faults = [
-            Fault(f"assumption {symbol} >= 1 fails", field=name, value=value, allowed="a whole number >= 1")
-            for name, symbol, value in sizes
-            if not is_whole(value) or value < 1
-        ]
-        faults += [
-            Fault("too large", field=name, value=value, allowed=f"<= {LARGEST_SIZE}")
-            for name, _, value in sizes
-            if is_whole(value) and value > LARGEST_SIZE
-        ]
+        faults = []
+        for name, symbol, value in sizes:
+            if not is_whole(value) or value < 1:
+                allowed = "a whole number >= 1"
+                faults.append(Fault(f"assumption {symbol} >= 1 fails", field=name, value=value, allowed=allowed))
+            elif value > LARGEST_SIZE:
+                faults.append(Fault("too large", field=name, value=value, allowed=f"<= {LARGEST_SIZE}"))
         if not is_whole(self.buffer_words) or self.buffer_words < 2:
             text = "assumption β > 1 (002 section 3) fails: an input and an output must fit together"
             faults.append(Fault(text, field="buffer", value=self.buffer_words, allowed="a whole number >= 2"))

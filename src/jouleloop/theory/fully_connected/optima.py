@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from jouleloop.files import read_text
-from jouleloop.theory.fully_connected.bounds import all_bounds
+from jouleloop.theory.fully_connected.bounds import all_bounds, general_assumptions
 from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_accesses, lower_bound_accesses_weak
 from jouleloop.theory.fully_connected.schedule import run
@@ -31,7 +31,6 @@ def table_row(inputs: int, outputs: int, buffer_words: int, **limits: int) -> di
     to `exact_minimum`.
     """
     layer = FcLayer(inputs, outputs, buffer_words)
-    n, m, beta = inputs, outputs, buffer_words
     exact = exact_minimum(layer, **limits)
     replay = run(exact.schedule())
     if replay.accesses != exact.upper:
@@ -41,13 +40,13 @@ def table_row(inputs: int, outputs: int, buffer_words: int, **limits: int) -> di
         for roles in (False, True)
         for flow in (
             best_fixed(layer, reversed_roles=roles),
-            *(bounded_dataflow(layer, c, reversed_roles=roles) for c in range(1, beta)),
+            *(bounded_dataflow(layer, c, reversed_roles=roles) for c in range(1, buffer_words)),
         )
     )
     return {
-        "inputs": n,
-        "outputs": m,
-        "buffer_words": beta,
+        "inputs": inputs,
+        "outputs": outputs,
+        "buffer_words": buffer_words,
         "lower_accesses": exact.lower,
         "upper_accesses": exact.upper,
         "method": exact.method,
@@ -57,10 +56,7 @@ def table_row(inputs: int, outputs: int, buffer_words: int, **limits: int) -> di
         "known_upper": best_upper(layer).accesses,
         "lower_bound_19": lower_bound_accesses(layer),
         "lower_bound_20": lower_bound_accesses_weak(layer),
-        "beta_above_2": beta > 2,
-        "divides": m % (beta - 1) == 0,
-        "outputs_at_most_inputs": m <= n,
-        "inputs_large": 2 * n > (beta - 1) * (beta - 2),
+        **{name: one.holds for name, one in zip(_ASSUMPTIONS, general_assumptions(layer), strict=True)},
         "schedule": " ".join(map(str, replay.schedule.reads)) if exact.upper < paper else "",
     }
 

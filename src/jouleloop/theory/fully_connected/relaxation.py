@@ -75,6 +75,31 @@ def _may_overwrite(victim: Any, inside: Any, held: Any, full: Any, width: Any) -
 
 
 @njit
+def _expand(inside: Any, outside: Any, held: Any, rules: Any, reads: Any) -> None:
+    """Add to ``reads`` all that its last state allows: the state each leads to, its price, and where the last is."""
+    parent = len(reads) - 1
+    size, width, beta, price, price_tracked = rules
+    all_mask = (word(1) << word(width * size)) - word(1) if width * size < 64 else ~word(0)
+    present: Any = 0
+    for done in range(size):
+        present += _count(inside, width, done)
+    full = held + present >= beta
+    for victim in range(-2, size):
+        if not _may_overwrite(victim, inside, held, full, width):
+            continue
+        unit = word(1) << word(width * victim) if victim >= 0 else word(0)
+        kept, gone, held_after = inside - unit, outside + unit, held - (1 if victim == -1 else 0)
+        if held_after < size and (kept > 0 or not full):
+            reads.append(((kept << word(width)) & all_mask, gone, held_after + 1, price, parent))
+        for done in range(size if held_after > 0 or not full else 0):
+            if _count(gone, width, done) <= (1 if done == victim else 0):
+                continue
+            reached = done + held_after
+            entered = kept if reached >= size else kept + (word(1) << word(width * reached))
+            reads.append((entered, gone - (word(1) << word(width * done)), held_after, price_tracked, parent))
+
+
+@njit
 def cost_to_finish(inside: Any, outside: Any, held: Any, rules: Any, keys: Any, values: Any) -> Any:
     """Return the least relaxed cost from a state, or FULL.
 
@@ -82,44 +107,33 @@ def cost_to_finish(inside: Any, outside: Any, held: Any, rules: Any, keys: Any, 
     0, 1, … ``size`` − 1 pairs done; ``held`` anonymous vertices out of ``size`` are in Buffer. ``rules`` are size,
     width, β and the prices of an anonymous and a tracked vertex, the arrays those of `CountRelaxation.table`.
     """
-    if inside == 0 and outside == 0:
-        return 0
-    place = _place(inside, outside, held, keys, values)
-    if values[place] > 0:
-        return values[place] & _COST_MASK
-    size, width, beta, price, price_tracked = rules
-    all_mask = (word(1) << word(width * size)) - word(1) if width * size < 64 else ~word(0)
-    present: Any = 0
-    for done in range(size):
-        present += _count(inside, width, done)
-    full = held + present >= beta
-    best = _UNREACHED
-    for victim in range(-2, size):
-        if not _may_overwrite(victim, inside, held, full, width):
+    # Depth first: reads to be followed, and the least cost from each state by those that were; -1 before any was.
+    reads = [(inside, outside, np.int64(held), np.int64(0), np.int64(-1))]
+    least = [np.int64(-1)]
+    best = np.int64(0)
+    while len(reads) > 0:
+        inside, outside, held, price, parent = reads[-1]
+        place = _place(inside, outside, held, keys, values)
+        finished = inside == 0 and outside == 0
+        if finished or values[place] > 0:
+            best = np.int64(0 if finished else values[place] & _COST_MASK)
+        elif least[-1] < 0:
+            least[-1] = np.int64(_UNREACHED)
+            _expand(inside, outside, held, rules, reads)
+            while len(least) < len(reads):
+                least.append(np.int64(-1))
             continue
-        unit = word(1) << word(width * victim) if victim >= 0 else word(0)
-        kept, gone, held_after = inside - unit, outside + unit, held - (1 if victim == -1 else 0)
-        if held_after < size and (present > (1 if victim >= 0 else 0) or not full):
-            rest = cost_to_finish((kept << word(width)) & all_mask, gone, held_after + 1, rules, keys, values)
-            if rest == FULL:
-                return FULL
-            best = min(best, price + rest)
-        for done in range(size if held_after > 0 or not full else 0):
-            if _count(gone, width, done) <= (1 if done == victim else 0):
-                continue
-            reached = done + held_after
-            entered = kept if reached >= size else kept + (word(1) << word(width * reached))
-            rest = cost_to_finish(entered, gone - (word(1) << word(width * done)), held_after, rules, keys, values)
-            if rest == FULL:
-                return FULL
-            best = min(best, price_tracked + rest)
-    if 4 * (values[-1] + 1) > 3 * keys.shape[0]:
-        return FULL
-    place = _place(inside, outside, held, keys, values)
-    keys[place, 0] = inside
-    keys[place, 1] = outside
-    values[place] = (held + 1) << _COST_BITS | best
-    values[-1] += 1
+        else:
+            best = least[-1]
+            if 4 * (values[-1] + 1) > 3 * keys.shape[0]:
+                return np.int64(FULL)
+            keys[place, 0], keys[place, 1] = inside, outside
+            values[place] = (held + 1) << _COST_BITS | best
+            values[-1] += 1
+        reads.pop()
+        least.pop()
+        if parent >= 0:
+            least[parent] = min(least[parent], price + best)
     return best
 
 
@@ -154,6 +168,16 @@ class CountRelaxation:
         return self.width * self.anonymous <= 64 and self.anonymous <= 100
 
     @property
+    def most_states(self) -> int:
+        """An upper limit to the states, to judge the size of the problem before solving it."""
+        return sum(
+            comb(present + self.anonymous - 1, present)
+            * comb(self.tracked - present + self.anonymous, self.anonymous)
+            * (min(self.anonymous, self.buffer_words - present) + 1)
+            for present in range(min(self.tracked, self.buffer_words) + 1)
+        )
+
+    @property
     def states(self) -> int:
         """How many states have a value."""
         return int(self.table[1][-1])
@@ -183,21 +207,6 @@ class CountRelaxation:
                 return None
 
 
-def relaxed_states(anonymous: int, tracked: int, buffer_words: int) -> int:
-    """Return an upper limit to the states of the relaxed problem, to judge its size before solving it."""
-    return sum(
-        comb(present + anonymous - 1, present)
-        * comb(tracked - present + anonymous, anonymous)
-        * (min(anonymous, buffer_words - present) + 1)
-        for present in range(min(tracked, buffer_words) + 1)
-    )
-
-
-def output_relaxation(inputs: int, outputs: int, buffer_words: int) -> CountRelaxation:
-    """Return the relaxation that tracks outputs: a read of an anonymous input costs 1, of an output 2."""
-    return CountRelaxation(inputs, outputs, buffer_words, 1, 2)
-
-
-def input_relaxation(inputs: int, outputs: int, buffer_words: int) -> CountRelaxation:
-    """Return the relaxation that tracks inputs: a read of an anonymous output costs 2, of an input 1."""
-    return CountRelaxation(outputs, inputs, buffer_words, 2, 1)
+def relaxations(inputs: int, outputs: int, buffer_words: int) -> tuple[CountRelaxation, CountRelaxation]:
+    """Return the relaxation that tracks outputs and the one that tracks inputs; reads cost 1 and 2."""
+    return CountRelaxation(inputs, outputs, buffer_words, 1, 2), CountRelaxation(outputs, inputs, buffer_words, 2, 1)

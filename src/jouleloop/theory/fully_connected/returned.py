@@ -19,8 +19,7 @@ block of R boundaries serves R − (t − 1)(b + 1), if that is not negative: S 
 
     2μ + ν = 2(m + b − 1) + Kn − S.
 
-For β = 3 it is K(n + 2) + 2 for n >= m − 1 and Kn + 3K + 1 − ⌊n/2⌋ for n <= m − 1. Nearly equal groups cost
-2m + Kn − K + 2 − b + t where b − t <= K. So for t = 1 and n >= m − 1 the saving over them is (b − 1)K − 4b + 5.
+docs/theory-fully-connected.md compares it with nearly equal groups.
 """
 
 from jouleloop.errors import AssumptionError, Fault

@@ -14,13 +14,7 @@ from numpy import uint64 as word
 from jouleloop.jit import njit
 from jouleloop.theory.buckets import put, take
 from jouleloop.theory.fully_connected.canonical import canonical, mix, ones, working_space
-from jouleloop.theory.fully_connected.relaxation import (
-    FULL,
-    CountRelaxation,
-    cost_to_finish,
-    input_relaxation,
-    output_relaxation,
-)
+from jouleloop.theory.fully_connected.relaxation import FULL, CountRelaxation, cost_to_finish, relaxations
 
 _TABLE_FULL = -2
 _OUT_OF_STATES = -1
@@ -66,10 +60,10 @@ def _histograms(rows: Any, inputs: Any, outputs: Any, marks: Any, of_outputs: An
 
 
 @njit
-def _estimate(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, use: Any, relaxations: Any) -> Any:
+def _estimate(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, use: Any, tables: Any) -> Any:
     if not use:
         return 0 if in_x == 0 and _finished(rows, inputs) else 1
-    output_rules, output_table, input_rules, input_table = relaxations
+    output_rules, output_table, input_rules, input_table = tables
     inside, outside = _histograms(rows, inputs, outputs, in_y, True, output_rules[1])
     by_outputs = cost_to_finish(inside, outside, ones(in_x), output_rules, *output_table)
     inside, outside = _histograms(rows, inputs, outputs, in_x, False, input_rules[1])
@@ -175,7 +169,7 @@ def _new_store(most: Any, outputs: Any) -> Any:
 
 
 @njit
-def _enter(store: Any, rows: Any, layer: Any, in_x: Any, in_y: Any, use: Any, relaxations: Any, report: Any) -> Any:
+def _enter(store: Any, rows: Any, layer: Any, in_x: Any, in_y: Any, use: Any, tables: Any, report: Any) -> Any:
     """Return the number of a state, which is kept from now on where it is new, or a negative code."""
     table, matrix, marks, cost, rest = store[:5]
     inputs, outputs, _ = layer
@@ -184,7 +178,7 @@ def _enter(store: Any, rows: Any, layer: Any, in_x: Any, in_y: Any, use: Any, re
         return np.int64(table[place])
     if report[3] >= cost.shape[0]:
         return np.int64(_OUT_OF_STATES)
-    estimate = _estimate(rows, inputs, outputs, in_x, in_y, use, relaxations)
+    estimate = _estimate(rows, inputs, outputs, in_x, in_y, use, tables)
     if estimate == FULL:
         return np.int64(_TABLE_FULL)
     found = report[3]
@@ -197,7 +191,7 @@ def _enter(store: Any, rows: Any, layer: Any, in_x: Any, in_y: Any, use: Any, re
 
 
 @njit
-def _search(layer: Any, output_price: Any, limit: Any, most: Any, use: Any, relaxations: Any, answers: Any) -> Any:
+def _search(layer: Any, output_price: Any, limit: Any, most: Any, use: Any, tables: Any, answers: Any) -> Any:
     """Return the least cost, ``limit`` + 1 where it is larger, or a negative code; report and path get details."""
     inputs, outputs, beta = layer
     report, path = answers
@@ -210,7 +204,7 @@ def _search(layer: Any, output_price: Any, limit: Any, most: Any, use: Any, rela
     after = np.zeros(outputs, np.int64)
     room = working_space(inputs, outputs)
     renamed = room[0]
-    state = _enter(store, renamed, layer, np.int64(0), np.int64(0), use, relaxations, report)
+    state = _enter(store, renamed, layer, np.int64(0), np.int64(0), use, tables, report)
     if state < 0:
         return state
     bucket = np.int64(rest[state])
@@ -240,7 +234,7 @@ def _search(layer: Any, output_price: Any, limit: Any, most: Any, use: Any, rela
                     continue
                 new_x, new_y = _read(rows, inputs, outputs, in_x, in_y, vertex, victim, after)
                 new_x, new_y = canonical(after, inputs, outputs, new_x, new_y, room)
-                found = _enter(store, renamed, layer, new_x, new_y, use, relaxations, report)
+                found = _enter(store, renamed, layer, new_x, new_y, use, tables, report)
                 if found < 0:
                     return found
                 if total >= cost[found]:
@@ -261,21 +255,18 @@ def search(
     limit: int,
     *,
     most_states: int = 2_000_000,
-    relaxations: tuple[CountRelaxation, CountRelaxation] | None = None,
+    both: tuple[CountRelaxation, CountRelaxation] | None = None,
     estimate: bool = True,
     output_price: int = 2,
 ) -> ExactSearch:
     """Search for a schedule of cost at most ``limit``.
 
     Sides are at most 30. Where more than ``most_states`` canonical states would be kept, the answer is not complete.
-    ``relaxations`` are the one that tracks outputs and the one that tracks inputs, where they are at hand already.
+    ``both`` are the relaxations of the layer, where they are at hand already.
     Without ``estimate`` it is Dijkstra's algorithm over canonical states, as a check of the estimate. A read of an
     output costs 2, or 1 for the least μ + ν, to which the estimate does not apply.
     """
-    by_outputs, by_inputs = relaxations or (
-        output_relaxation(inputs, outputs, buffer_words),
-        input_relaxation(inputs, outputs, buffer_words),
-    )
+    by_outputs, by_inputs = both or relaxations(inputs, outputs, buffer_words)
     layer = (inputs, outputs, buffer_words)
     report = np.zeros(4, np.int64)  # lower bound, states expanded, moves, states kept
     path = np.zeros((limit + 2, 2), np.int64)

@@ -1,6 +1,5 @@
 """``jouleloop bounds gemmini``: the best convolution tiles on Gemmini beside the vendor's (paper 001, Section 5)."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
@@ -34,22 +33,14 @@ _DIMENSIONS = {
 }
 
 
-@dataclass(frozen=True)
-class ChipOptions:
-    """The buffers of a chip, sizes in KiB."""
-
-    scratchpad: int = 256
-    accumulator: int = 64
-    array_side: int = 16
-    single_buffered: bool = False
-
-    def made(self) -> GemminiConfig:
-        """Return the chip."""
-        sizes = self.array_side, self.scratchpad * _KIB, self.accumulator * _KIB
-        return GemminiConfig(*sizes, double_buffered=not self.single_buffered)
+def read_chip(
+    scratchpad: int = 256, accumulator: int = 64, array_side: int = 16, single_buffered: bool = False
+) -> GemminiConfig:
+    """Return a chip with buffers of these sizes in KiB."""
+    return GemminiConfig(array_side, scratchpad * _KIB, accumulator * _KIB, double_buffered=not single_buffered)
 
 
-@command(BOUNDS, "gemmini", config=ChipOptions)
+@command(BOUNDS, "gemmini", config=read_chip)
 def print_gemmini_bounds(
     layers: list[str] | None = None,
     conv: str | None = None,

@@ -150,9 +150,8 @@ def window_pixels(layer: ConvLayer, rows: Any, cols: Any, filter_rows: Any, filt
 def tile_rows(layer: ConvLayer, tile: ConvTile, config: GemminiConfig) -> TileRows:
     """Return the buffer rows that Gemmini's memory controller allocates for a tile.
 
-    A row holds one word of each of `GemminiConfig.array_side` channels: of one input pixel, of one weight position and
-    input channel, or of one output pixel. The input window of p output pixels and r filter positions is allocated
-    p·stride + r − 1 pixels long.
+    A row holds one word of each of `GemminiConfig.array_side` channels. The input window is one pixel longer than
+    needed where the stride is 2 (docs/theory-gemmini.md).
 
     Source: 001 Section 5; ``tiled_conv_total_spad_rows`` of gemmini-rocc-tests, restated.
     """

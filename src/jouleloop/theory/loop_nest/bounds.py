@@ -149,13 +149,8 @@ def monomial(form: Form, nest: LoopNest, cache_words: int) -> Fraction | float:
 def communication_with_constants(form: ClosedForm, nest: LoopNest, cache_words: int) -> float:
     """Return a lower bound on words loaded plus stored by any schedule on a cache of M words, no constant dropped.
 
-    Cut a schedule into segments of T transfers. A word that a segment uses was in the cache at its start, is there at
-    its end, or is moved in it: Σ_j |φ_j(S)| <= N = 2M + T. With the HBL inequality over the arrays and the single
-    loops, |S| <= ∏ |φ_j(S)|^(s_j) ∏ L_i^(ζ_i) <= N^c ∏ (s_j / c)^(s_j) ∏ L_i^(ζ_i) for c = Σ s_j, by weighted means.
-    So at least T (∏ L_i / |S| − 1) words move, for every T and every piece (s, ζ). No schedule moves less than the
-    sizes of all arrays either.
-
-    Source: the argument of 004 Section 2 with the tile bound of Theorem 2.
+    The argument of 004 Section 2 with the tile bound of Theorem 2, for every piece and length of a segment: see
+    docs/theory-projective-nests.md.
     """
     best = float(sum(nest.array_sizes_words))
     operations = float(nest.operations)

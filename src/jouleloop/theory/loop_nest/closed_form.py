@@ -95,7 +95,7 @@ def theorem_2(nest: LoopNest, scale: Scale, *, as_displayed: bool = False) -> tu
     """Return k̂ of Theorem 2 by its 2^d formula, and the set 𝒬 of loops that reaches it.
 
     For every 𝒬 ⊆ [d] the best of all ŝ >= 0 that satisfy the HBL constraints of the loops outside 𝒬, as the theorem
-    itself allows. Loops of equal support share a constraint, so subsets of supports are enough.
+    itself allows. A vertex gives the same k̂ for every 𝒬 with all loops of ζ > 0, so the least of them stands for all.
 
     ``as_displayed``: by the formula displayed below the theorem, where ŝ_𝒬 is *the* solution of the HBL LP without rows
     𝒬; where that LP has several solutions the best is taken. Still an upper bound on the tile, but not always the
@@ -104,28 +104,21 @@ def theorem_2(nest: LoopNest, scale: Scale, *, as_displayed: bool = False) -> tu
     Source: 004 Theorem 2.
     """
     table = _vertices(nest)
-    covered = table.zeta == 0
     totals = table.weights.sum(axis=1)
-    candidates: dict[tuple[int, ...], tuple[int, ...]] = {}
-    groups = len(table.groups)
-    logs = np.array([sum(scale.values[loop + 1] for loop in group) for group in table.groups])
-    values = totals + table.zeta @ logs
-    for small in itertools.product((False, True), repeat=groups):
-        outside = [group for group in range(groups) if not small[group]]
-        feasible = np.flatnonzero(covered[:, outside].all(axis=1))
-        if as_displayed:
-            feasible = feasible[totals[feasible] == totals[feasible].min()]
-        near = feasible[values[feasible] <= values[feasible].min() + _MARGIN * table.common]
-        subset = tuple(loop for group in range(groups) if small[group] for loop in table.groups[group])
-        for index in near:
-            candidates.setdefault((int(totals[index]), *(int(z) for z in table.zeta[index])), subset)
+    values = totals + table.zeta @ [sum(scale.values[loop + 1] for loop in group) for group in table.groups]
+    if as_displayed:
+        subsets, own = np.unique(table.zeta > 0, axis=0, return_inverse=True)
+        values[totals > np.array([_least_total(table, subset) for subset in subsets])[own]] = np.inf
+    near = np.flatnonzero(values <= values.min() + _MARGIN * table.common)
     best: Form = ()
-    chosen: tuple[int, ...] = ()
-    for numbers, subset in candidates.items():
-        form = _spread(numbers, table, len(nest.loops))
-        if not best or scale.less(form, best):
-            best, chosen = form, subset
-    return best, chosen
+    for index in sorted(near, key=lambda index: tuple(table.zeta[index] > 0)):
+        form = [Fraction(int(totals[index]), table.common), *[Fraction(0)] * len(nest.loops)]
+        for group, weight in zip(table.groups, table.zeta[index], strict=True):
+            for loop in group:
+                form[loop + 1] = Fraction(int(weight), table.common)
+        if not best or scale.less(tuple(form), best):
+            best = tuple(form)
+    return best, tuple(loop for group in table.groups for loop in group if best[loop + 1])
 
 
 def pieces_beyond_display(form: ClosedForm) -> tuple[Piece, ...]:
@@ -136,14 +129,17 @@ def pieces_beyond_display(form: ClosedForm) -> tuple[Piece, ...]:
     there the displayed formula exceeds LP (5.5)–(5.6).
     """
     table = _vertices(form.nest)
-    totals = table.weights.sum(axis=1)
-    missed = []
-    for piece in form.pieces:
-        outside = [index for index, group in enumerate(table.groups) if not piece.loop_weights[group[0]]]
-        feasible = (table.zeta[:, outside] == 0).all(axis=1)
-        if Fraction(int(totals[feasible].min()), table.common) < piece.cache_weight:
-            missed.append(piece)
-    return tuple(missed)
+
+    def least(piece: Piece) -> Fraction:
+        subset = np.array([piece.loop_weights[group[0]] > 0 for group in table.groups])
+        return Fraction(_least_total(table, subset), table.common)
+
+    return tuple(piece for piece in form.pieces if least(piece) < piece.cache_weight)
+
+
+def _least_total(table: "VertexTable", subset: npt.NDArray[np.bool_]) -> int:
+    """Return the least Σ s that satisfies the HBL constraints of the groups of loops outside ``subset``."""
+    return int(table.weights.sum(axis=1)[(table.zeta[:, ~subset] == 0).all(axis=1)].min())
 
 
 @dataclass(frozen=True)
@@ -245,14 +241,6 @@ def _is_least_somewhere(term: IntArray, others: IntArray) -> bool:
         method="highs",
     )
     return answer.fun is not None and bool(-answer.fun > _MARGIN)
-
-
-def _spread(numbers: Sequence[int], table: VertexTable, loops: int) -> Form:
-    coefficients = [Fraction(numbers[0], table.common)] + [Fraction(0)] * loops
-    for group, value in zip(table.groups, numbers[1:], strict=True):
-        for loop in group:
-            coefficients[loop + 1] = Fraction(value, table.common)
-    return tuple(coefficients)
 
 
 def _wrap(name: str, terms: Sequence[str]) -> str:

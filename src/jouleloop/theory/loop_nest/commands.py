@@ -231,10 +231,10 @@ def _print(nest: LoopNest, sides: tuple[int, ...], order: tuple[int, ...], done:
     table = Table()
     for heading in ("tile at", *nest.arrays):
         table.add_column(heading, justify="right")
-    for step in done.steps:
-        signs = ("+", step.loaded), ("-", step.stored)
+    for corner, (loaded, stored) in done.steps:
+        signs = ("+", loaded), ("-", stored)
         moved = [" ".join(f"{sign}{counts[name]}" for sign, counts in signs if name in counts) for name in nest.arrays]
-        table.add_row(", ".join(f"{x}={at}" for x, at in zip(nest.loops, step.corner, strict=True)), *moved)
+        table.add_row(", ".join(f"{x}={at}" for x, at in zip(nest.loops, corner, strict=True)), *moved)
     if done.tiles > len(done.steps):
         table.add_row("…", *("" for _ in nest.arrays))
     for title, counts in (("loaded (words)", done.cache.loaded), ("stored (words)", done.cache.stored)):

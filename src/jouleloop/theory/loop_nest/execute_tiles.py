@@ -2,14 +2,14 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault, InputError
-from jouleloop.theory.counting import CountingMemory, random_operands
+from jouleloop.theory.counting import BlockMemory, Moved, Place, random_operands
 from jouleloop.theory.layers import useful_sides
 from jouleloop.theory.loop_nest.nest import LoopNest
 
@@ -17,17 +17,6 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _POINTS_LIMIT = 10**8
 
 FloatArray = npt.NDArray[np.float64]
-Place = tuple[slice, ...]
-"""A range of every loop, or of every loop of an array."""
-
-
-@dataclass(frozen=True)
-class TileStep:
-    """One tile: where it starts in every loop, and the words of every array that it made move."""
-
-    corner: tuple[int, ...]
-    loaded: Mapping[str, int]
-    stored: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -38,12 +27,12 @@ class TiledRun:
     """Tiles executed."""
     operations: int
     """Points of the iteration space executed, over all tiles."""
-    cache: CountingMemory
+    cache: BlockMemory
     """The cache afterwards, with the words that it counted."""
     results: tuple[FloatArray, ...]
     """The written arrays, for every output of the nest."""
-    steps: tuple[TileStep, ...]
-    """The first tiles, as many as were asked for."""
+    steps: tuple[tuple[tuple[int, ...], Moved], ...]
+    """Where each of the first tiles starts in every loop, and what it made move; as many as were asked for."""
 
 
 def run_tiled(
@@ -72,19 +61,26 @@ def run_tiled(
     """
     order = tuple(range(len(nest.loops))) if order is None else tuple(order)
     _check(nest, sides, inputs, order)
-    machine = _Cache(nest, inputs, reuse=reuse)
+    reading = iter(inputs)
+    slow = {
+        name: np.full(nest.shape(array), np.nan) if array in nest.outputs else next(reading)
+        for array, name in enumerate(nest.arrays)
+    }
+    made = [tuple(slow)[array] for array in nest.outputs]
+    cache = BlockMemory(slow, made)
     tiles = operations = 0
     steps = []
     for tile in _tiles(nest, sides, order):
-        loaded, stored = machine.loaded.copy(), machine.stored.copy()
-        operations += machine.execute(tile)
+        places = (tuple(tile[loop] for loop in support) for support in nest.supports)
+        moved = cache.enter(dict(zip(slow, places, strict=True)), slow if reuse else ())
+        multiply(nest, [cache.blocks[name] for name in slow], tile)
+        operations += math.prod(map(len, tile))
         tiles += 1
         if tiles <= trace:
-            corner = tuple(part.start for part in tile)
-            steps.append(TileStep(corner, machine.loaded - loaded, machine.stored - stored))
-    for array in range(len(nest.arrays)):
-        machine.evict(array)
-    return TiledRun(tiles, operations, machine, tuple(machine.outputs), tuple(steps))
+            steps.append((tuple(part.start for part in tile), moved))
+    for name in made:
+        cache.leave(name)
+    return TiledRun(tiles, operations, cache, tuple(slow[name] for name in made), tuple(steps))
 
 
 def random_inputs(nest: LoopNest, seed: int = 0) -> list[FloatArray]:
@@ -100,72 +96,20 @@ def _tiles(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> Iterat
     starts = [range(0, nest.bounds[loop], sides[loop]) for loop in order]
     for corner in itertools.product(*starts):
         at = dict(zip(order, corner, strict=True))
-        yield tuple(slice(at[loop], min(at[loop] + sides[loop], nest.bounds[loop])) for loop in range(len(nest.loops)))
+        yield tuple(range(at[loop], min(at[loop] + sides[loop], nest.bounds[loop])) for loop in range(len(nest.loops)))
 
 
-def multiply(nest: LoopNest, blocks: Sequence[FloatArray], place: Place) -> None:
+def multiply(nest: LoopNest, blocks: Sequence[FloatArray], place: Sequence[range]) -> None:
     """Add to the block of every output the product of the blocks of the inputs, over the loops' ranges ``place``."""
     terms = ["".join(_LETTERS[loop] for loop in support) for support in nest.supports]
     reading = [array for array in range(len(terms)) if array not in nest.outputs]
     for array in nest.outputs:
         # Loops that neither the inputs nor this output use repeat the same update.
         known = {*"".join(terms[one] for one in reading), *terms[array]}
-        repeats = math.prod(part.stop - part.start for loop, part in enumerate(place) if _LETTERS[loop] not in known)
+        repeats = math.prod(len(part) for loop, part in enumerate(place) if _LETTERS[loop] not in known)
         subscripts = ",".join([*(terms[one] for one in reading), terms[array]]) + "->" + terms[array]
         operands = [*(blocks[one] for one in reading), np.ones(blocks[array].shape)]
         blocks[array][...] += repeats * np.einsum(subscripts, *operands, optimize=True)
-
-
-class _Cache(CountingMemory):
-    """Holds one block of every array, as a copy: what was not loaded cannot be computed with."""
-
-    def __init__(self, nest: LoopNest, inputs: Sequence[FloatArray], *, reuse: bool) -> None:
-        super().__init__()
-        self.nest, self.reuse, self.names = nest, reuse, tuple(nest.arrays)
-        reading = iter(inputs)
-        self.outputs = [np.full(nest.shape(array), np.nan) for array in nest.outputs]
-        writing = iter(self.outputs)
-        self.memory = [next(writing) if array in nest.outputs else next(reading) for array in range(len(nest.arrays))]
-        self.written = [np.zeros(memory.shape, dtype=np.bool_) for memory in self.memory]
-        self.where: list[Place | None] = [None] * len(nest.arrays)
-        self.blocks: list[FloatArray] = [np.empty(0)] * len(nest.arrays)
-
-    def execute(self, tile: Place) -> int:
-        """Bring in the blocks of a tile, run its operations and return how many there are."""
-        places = [tuple(tile[loop] for loop in support) for support in self.nest.supports]
-        for array, place in enumerate(places):
-            if not self.reuse or self.where[array] != place:
-                self.evict(array)
-        for array, place in enumerate(places):
-            if self.where[array] is None:
-                self.bring(array, place)
-        multiply(self.nest, self.blocks, tile)
-        return math.prod(part.stop - part.start for part in tile)
-
-    def bring(self, array: int, place: Place) -> None:
-        """Load a block, or create it where it is an output that was never stored."""
-        words = self.memory[array][place].size
-        if array in self.nest.outputs and not self.written[array][place].all():
-            if self.written[array][place].any():
-                raise ArithmeticError("a block is stored in part")
-            self.blocks[array] = np.zeros(self.memory[array][place].shape)
-        else:
-            self.blocks[array] = self.memory[array][place].copy()
-            self.loaded[self.names[array]] += words
-        self.where[array] = place
-        self.hold(words)
-
-    def evict(self, array: int) -> None:
-        """Drop a block; store it first where it is an output."""
-        place = self.where[array]
-        if place is None:
-            return
-        if array in self.nest.outputs:
-            self.memory[array][place] = self.blocks[array]
-            self.written[array][place] = True
-            self.stored[self.names[array]] += self.blocks[array].size
-        self.hold(-self.blocks[array].size)
-        self.where[array], self.blocks[array] = None, np.empty(0)
 
 
 def _check(nest: LoopNest, sides: Sequence[int], inputs: Sequence[FloatArray], order: Sequence[int]) -> None:
@@ -224,15 +168,12 @@ def best_schedule(nest: LoopNest, cache_words: int) -> TiledSchedule:
     tiles = tiles[np.sum(footprints, axis=0) <= cache_words]
     if not len(tiles):
         raise AssumptionError(Fault("no tile fits the cache", value=cache_words))
-    best: TiledSchedule | None = None
+    found = []
     for order in orders:
         words = _words(nest, tiles, order)
         index = int(words.argmin())
-        if best is None or words[index] < best.transfers_words:
-            best = TiledSchedule(tuple(int(side) for side in tiles[index]), order, int(words[index]))
-    if best is None:
-        raise ArithmeticError("no order of the loops")
-    return best
+        found.append(TiledSchedule(tuple(int(side) for side in tiles[index]), order, int(words[index])))
+    return min(found, key=lambda schedule: schedule.transfers_words)
 
 
 def _words(nest: LoopNest, tiles: IntArray, order: tuple[int, ...]) -> IntArray:

@@ -1,9 +1,6 @@
 """Projective loop nests on many processors (004 section 7): a block of the iteration space each, run and counted.
 
-Every word of every array lies with one processor at first and at last, evenly spread. A processor that does S brings in
-the words of inputs that S touches and that it does not own, and sends away its partial sums of outputs that it does not
-own: Σ_j |φ_j(S)| words less its own. One processor does at least ∏ L_i / P points, so that the HBL inequality of
-Theorem 2 bounds Σ_j |φ_j(S)| from below (after Irony, Toledo, Tiskin, [ITT04] of 004).
+docs/theory-projective-nests.md states the model and the bound (after Irony, Toledo, Tiskin, [ITT04] of 004).
 """
 
 import itertools
@@ -37,10 +34,7 @@ class GridRun:
 def least_touched_words(form: ClosedForm, points: float) -> float:
     """Return a lower bound on Σ_j |φ_j(S)| of any set S of so many ``points`` of a nest with bounds.
 
-    |S| <= ∏ |φ_j(S)|^(s_j) ∏ L_i^(ζ_i) <= F^c ∏ (s_j / c)^(s_j) ∏ L_i^(ζ_i) by weighted means, with the sum F and
-    c = Σ s_j. Arrays of the same loops share their s_j evenly, which the first step allows and the second rewards.
-
-    Source: 004 Theorem 2, with the arrays' sum for M.
+    With c = Σ s_j; arrays of the same loops share their s_j evenly, which HBL allows and the means reward.
     """
     nest, least = form.nest, 0.0
     alike = [[other for other in range(len(nest.arrays)) if nest.supports[other] == own] for own in nest.supports]
@@ -85,26 +79,26 @@ def run_grid(nest: LoopNest, grid: Sequence[int], inputs: Sequence[FloatArray]) 
         local: list[FloatArray] = []
         words = foreign = 0
         for array, support in enumerate(nest.supports):
-            part = memory[array][tuple(block[loop] for loop in support)]
+            part = memory[array][np.ix_(*(block[loop] for loop in support))]
             # Its rank among the processors that touch the same block says which words of it are its own.
             group = [loop for loop in range(len(grid)) if loop not in support]
             sizes = [grid[loop] for loop in group]
             rank = int(np.ravel_multi_index([place[loop] for loop in group], sizes)) if group else 0
             own = len(np.array_split(np.arange(part.size), math.prod(sizes))[rank])
             words, foreign = words + part.size, foreign + part.size - own
-            local.append(np.zeros(part.shape) if array in nest.outputs else part.copy())
+            local.append(np.zeros(part.shape) if array in nest.outputs else part)
         multiply(nest, local, block)
         for array in nest.outputs:
-            memory[array][tuple(block[loop] for loop in nest.supports[array])] += local[array]
-        operations.append(math.prod(part.stop - part.start for part in block))
+            memory[array][np.ix_(*(block[loop] for loop in nest.supports[array]))] += local[array]
+        operations.append(math.prod(map(len, block)))
         touched.append(words)
         moved.append(foreign)
     return GridRun(tuple(operations), tuple(touched), tuple(moved), tuple(memory[array] for array in nest.outputs))
 
 
-def _cuts(bound: int, parts: int) -> list[slice]:
+def _cuts(bound: int, parts: int) -> list[range]:
     ends = np.cumsum([0, *(len(part) for part in np.array_split(np.arange(bound), parts))])
-    return [slice(int(low), int(high)) for low, high in itertools.pairwise(ends)]
+    return [range(int(low), int(high)) for low, high in itertools.pairwise(ends)]
 
 
 def _sides(nest: LoopNest, grid: Sequence[int]) -> tuple[int, ...]:

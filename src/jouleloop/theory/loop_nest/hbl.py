@@ -1,7 +1,6 @@
 """Hölder–Brascamp–Lieb exponents of any affine loop nest, exactly: 001 Theorem 2.4 and Proposition 2.5.
 
-Proposition 2.5 as printed lets only the lattice of the kernels be checked. Where the kernels do not span everything
-(one array with an injective subscript will do), the whole space must be checked too, as here (docs/errata.md).
+Proposition 2.5 as printed lets only the lattice of the kernels be checked; here the whole space is too (errata).
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from jouleloop.theory.loop_nest.hbl_lattice import (
     restrict,
 )
 from jouleloop.theory.loop_nest.nest import LoopNest
-from jouleloop.theory.simplex import ExactOptimum, minimise
+from jouleloop.theory.simplex import ExactOptimum, Number, minimise
 
 LATTICE_LIMIT = 128
 SOURCE = "001 Theorem 2.4"
@@ -104,10 +103,9 @@ class HblResult:
 def hbl_exponents(nest: LoopNest, *, lattice_limit: int = LATTICE_LIMIT) -> HblResult:
     """Return the exponents of 001 Theorem 2.4 with the least sum, in exact arithmetic.
 
-    The axes are split into independent families (001 §2.3); in each the lattice that the kernels generate is closed
-    under sum and intersection and every element, and the family's whole space, gives one rank constraint. Where a
-    lattice does not close within ``lattice_limit`` subgroups a family, violated constraints are added until a proof for
-    all subgroups succeeds.
+    The axes are split into independent families (001 §2.3); in each the lattice that the kernels generate is closed.
+    Where it does not close within ``lattice_limit`` subgroups a family, violated constraints are added until a proof
+    for all subgroups succeeds. The whole space of a family is always among the constraints.
     """
     size = len(nest.loops)
     kernels = list(nest.kernels().values())
@@ -169,23 +167,17 @@ def _solve(
     constraints: Sequence[RankConstraint], count: int
 ) -> tuple[ExactOptimum, tuple[Fraction, ...], list[tuple[Fraction, Fraction]]]:
     """Minimise Σ s, then the largest s among the minimisers, then each s and each Σ − s."""
-    rows: list[list[Fraction | int]] = []
-    rights: list[Fraction | int] = []
-    for rank, images in dict.fromkeys((row.rank, row.image_ranks) for row in constraints):
-        rows.append(list(images))
-        rights.append(rank)
-    for j in range(count):
-        rows.append([-int(i == j) for i in range(count)])
-        rights.append(-1)
+    distinct = dict.fromkeys((row.rank, row.image_ranks) for row in constraints)
+    units = [[int(i == j) for i in range(count)] for j in range(count)]
+    rows = [*(list(images) for _, images in distinct), *([-value for value in unit] for unit in units)]
+    rights = [*(rank for rank, _ in distinct), *[-1] * count]
     optimum = minimise([1] * count, rows, rights)
-    face: list[list[Fraction | int]] = [*rows, [-1] * count]
-    levels: list[Fraction | int] = [*rights, -optimum.value]
-    with_largest: list[list[Fraction | int]] = [[*row, 0] for row in face]
-    with_largest.extend([*(-int(i == j) for i in range(count)), 1] for j in range(count))
+    face = [*rows, [-1] * count]
+    levels: list[Number] = [*rights, -optimum.value]
+    with_largest = [*([*row, 0] for row in face), *([-value for value in unit] + [1] for unit in units)]
     balanced = minimise([0] * count + [1], with_largest, [*levels, *([0] * count)]).primal[:count]
     ranges = []
-    for j in range(count):
-        low = minimise([int(i == j) for i in range(count)], face, levels).value
-        others = minimise([int(i != j) for i in range(count)], face, levels).value
-        ranges.append((low, optimum.value - others))
+    for unit in units:
+        others = minimise([1 - value for value in unit], face, levels).value
+        ranges.append((minimise(unit, face, levels).value, optimum.value - others))
     return optimum, balanced, ranges

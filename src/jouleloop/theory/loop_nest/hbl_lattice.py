@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 Row = tuple[int, ...]
+Matrix = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -154,10 +155,8 @@ class RankProof:
     violated: Subspace | None = None
 
 
-@dataclass(frozen=True)
-class _Map:
-    matrix: Sequence[Sequence[int]]
-    exponent: Fraction
+_Map = tuple[Matrix, Fraction]
+"""The subscripts of an array, and its exponent."""
 
 
 def certify(
@@ -173,7 +172,7 @@ def certify(
     Undecided only where an infinite lattice has, within the first elements, no subgroup on which equality holds; for
     a vertex of the polytope of exponents the first split always exists.
     """
-    maps = [_Map(matrices[name], exponents[name]) for name in matrices]
+    maps = [(matrices[name], exponents[name]) for name in matrices]
     return _between(Subspace(space.dimension, ()), space, maps)
 
 
@@ -181,12 +180,12 @@ def _between(low: Subspace, high: Subspace, maps: Sequence[_Map]) -> RankProof:
     """Decide the condition for all H with low <= H <= high, relative to ``low``."""
     if low.rank == high.rank:
         return RankProof(proven=True)
-    maps = [one for one in maps if one.exponent]
-    for position, one in enumerate(maps):
-        if one.exponent == 1:
-            inside = (kernel(one.matrix, low.dimension) + low).intersect(high)
+    maps = [one for one in maps if one[1]]
+    for position, (matrix, exponent) in enumerate(maps):
+        if exponent == 1:
+            inside = (kernel(matrix, low.dimension) + low).intersect(high)
             return _between(low, inside, [*maps[:position], *maps[position + 1 :]])
-    generators = [(kernel(one.matrix, low.dimension) + low).intersect(high) for one in maps]
+    generators = [(kernel(matrix, low.dimension) + low).intersect(high) for matrix, _ in maps]
     elements, complete = generate_lattice(generators, _LIMIT)
     values = {element: _excess(low, element, maps) for element in (*elements, high)}
     for element, value in values.items():
@@ -204,6 +203,6 @@ def _between(low: Subspace, high: Subspace, maps: Sequence[_Map]) -> RankProof:
 def _excess(low: Subspace, element: Subspace, maps: Sequence[_Map]) -> Fraction:
     """Return f(element) − f(low)."""
     gained = sum(
-        (one.exponent * (element.image_rank(one.matrix) - low.image_rank(one.matrix)) for one in maps), Fraction()
+        (exponent * (element.image_rank(matrix) - low.image_rank(matrix)) for matrix, exponent in maps), Fraction()
     )
     return element.rank - low.rank - gained

@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -96,7 +98,7 @@ def integer_tile(
     above, below, common = powers(form.least(solution.scale).form, (cache_words, *nest.bounds))
     if above < (math.prod(search.best) + 1) ** common * below:
         return IntegerTile(search.best, nest.footprints_words(search.best), fit, optimal=True)
-    search.run()
+    search.descend(0, [1] * len(nest.loops))
     footprints = nest.footprints_words(search.best)
     proven = search.complete and search.evaluations <= budget
     return IntegerTile(search.best, footprints, fit, proven)
@@ -142,31 +144,27 @@ class _TileSearch:
         grown = list(sides)
         for _ in range(2):
             for loop in self.order:
-                grown[loop] = self.room(loop, grown)
+                grown[loop] = int(self.room(loop, grown))
         self.take(grown)
 
-    def room(self, loop: int, sides: Sequence[int]) -> int:
-        """Return the largest side of ``loop`` that fits beside the other sides."""
-        others = [1 if position == loop else side for position, side in enumerate(sides)]
-        footprints = self.nest.footprints_words(others)
-        users = set(self.nest.users(loop))
+    def room(self, loop: int, sides: Sequence[Any]) -> Any:
+        """Return the largest side of ``loop`` that fits beside the other sides, of which one may be an array."""
+        footprints = self.nest.footprints_words(
+            [1 if position == loop else side for position, side in enumerate(sides)]
+        )
+        own = [footprints[array] for array in self.nest.users(loop)]
         if self.fit is Fit.EACH:
-            most = self.cache_words // max(footprints[array] for array in users)
+            most = self.cache_words // reduce(np.maximum, own)
         else:
-            rest = sum(words for array, words in enumerate(footprints) if array not in users)
-            most = (self.cache_words - rest) // sum(footprints[array] for array in users)
-        return min(self.nest.bounds[loop], most)
-
-    def run(self) -> None:
-        """Search until nothing is left or the budget is used up."""
-        self.descend(0, [1] * len(self.order))
+            most = (self.cache_words - (sum(footprints) - sum(own))) // sum(own)
+        return np.minimum(self.nest.bounds[loop], most)
 
     def descend(self, depth: int, sides: list[int]) -> None:
         """Branch on the loop at ``depth``; loops after it have side 1 as yet."""
         if self.evaluations > self.budget:
             return
         loop = self.order[depth]
-        most = self.room(loop, sides)
+        most = int(self.room(loop, sides))
         if depth == len(self.order) - 1:
             sides[loop] = most
             self.take(sides)
@@ -196,20 +194,11 @@ class _TileSearch:
         if math.prod(sides) > math.prod(self.best):
             self.best = tuple(sides)
 
-    def finish(self, sides: list[int], candidates: npt.NDArray[np.int64]) -> None:
+    def finish(self, sides: list[Any], candidates: npt.NDArray[np.int64]) -> None:
         """Try every candidate for the last loop but one, each with the largest side of the last loop."""
         loop, last = self.order[-2:]
-        users = self.nest.users(last)
-        scaled = [
-            np.full(len(candidates), words) if loop not in support else words * candidates
-            for words, support in zip(self.nest.footprints_words(sides), self.nest.supports, strict=True)
-        ]
-        if self.fit is Fit.EACH:
-            most = self.cache_words // np.maximum.reduce([scaled[array] for array in users])
-        else:
-            rest = sum((words for array, words in enumerate(scaled) if array not in users), start=0 * candidates)
-            most = (self.cache_words - rest) // sum((scaled[array] for array in users), start=0 * candidates)
-        most = np.minimum(most, self.nest.bounds[last])
+        sides[loop] = candidates
+        most = np.broadcast_to(self.room(last, sides), candidates.shape)
         areas = candidates.astype(np.float64) * most
         # Floats may tie where whole numbers differ; all that come near are compared exactly.
         for index in np.flatnonzero(areas >= areas.max() * (1 - 1e-14)):

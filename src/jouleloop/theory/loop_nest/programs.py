@@ -1,6 +1,7 @@
 """The linear programs of paper 004, solved exactly: tile exponents, their duals and the face of all optimal tiles."""
 
 from collections import deque
+from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -107,7 +108,7 @@ def _optimal_face(optimum: Tableau, bases: int) -> tuple[tuple[tuple[Form, ...],
                 if len(seen) >= bases:
                     return tuple(vertices.values()), False
                 seen.add(basis)
-                neighbour = tableau.copy()
+                neighbour = deepcopy(tableau)
                 neighbour.pivot(row, column)
                 waiting.append(neighbour)
     return tuple(vertices.values()), True

@@ -184,42 +184,25 @@ def _build(
     matrices: Mapping[str, Matrix] | None = None,
     names: Sequence[str] | None = None,
 ) -> LoopNest:
-    order = loops if loops is not None else _loop_names(accesses, constants)
-    found = {**_rows(accesses, order, constants), **(matrices or {})}
-    return LoopNest(tuple(order), {name: found[name] for name in names or found}, (), outputs)
-
-
-def _loop_names(accesses: Mapping[str, list[str]], constants: Mapping[str, int]) -> list[str]:
-    found: dict[str, None] = {}
-    for array, parts in accesses.items():
-        for part in parts:
-            nodes = [node for node in ast.walk(_expression(part, array)) if isinstance(node, ast.Name)]
-            for node in sorted(nodes, key=lambda node: node.col_offset):
-                if node.id not in constants:
-                    found[node.id] = None
-    return list(found)
-
-
-def _rows(
-    accesses: Mapping[str, list[str]], loops: list[str], constants: Mapping[str, int]
-) -> dict[str, tuple[tuple[int, ...], ...]]:
     faults: list[Fault] = []
-    result = {}
+    fixed = {name: value for name, value in constants.items() if name not in (loops or ())}
+    forms: dict[str, list[dict[str | None, int]]] = {}
     for array, parts in accesses.items():
-        rows = []
+        forms[array] = []
         for part in parts:
+            node = _expression(part, array)
             try:
-                form = _affine(_expression(part, array), loops, constants)
-            except LookupError as error:
-                faults.append(unknown(str(error.args[0]), (*loops, *constants), "loop or constant", field=array))
-                continue
+                forms[array].append(_affine(node, fixed))
             except ValueError as error:
                 faults.append(Fault(str(error), None, array, part, "integer coefficients, such as 2*x + r"))
-                continue
-            rows.append(tuple(form.get(loop, 0) for loop in loops))
-        result[array] = tuple(rows)
+    named = [(name, array) for array, rows in forms.items() for row in rows for name in row if name is not None]
+    order = loops if loops is not None else list(dict.fromkeys(name for name, _ in named))
+    known = (*order, *constants)
+    faults += [unknown(name, known, "loop or constant", field=array) for name, array in named if name not in order]
     raise_all(faults, InputError)
-    return result
+    found = {array: tuple(tuple(row.get(loop, 0) for loop in order) for row in rows) for array, rows in forms.items()}
+    found |= matrices or {}
+    return LoopNest(tuple(order), {name: found[name] for name in names or found}, (), outputs)
 
 
 def _expression(text: str, array: str) -> ast.expr:
@@ -233,29 +216,25 @@ def _expression(text: str, array: str) -> ast.expr:
         raise InputError(Fault("not an affine subscript", None, array, text, "such as 2*x + r")) from error
 
 
-def _affine(node: ast.expr, loops: list[str], constants: Mapping[str, int]) -> dict[str | None, int]:
-    """Return coefficients by loop name; the constant part under None."""
+def _affine(node: ast.expr, constants: Mapping[str, int]) -> dict[str | None, int]:
+    """Return coefficients by loop name, in the order of the text; the constant part under None."""
     match node:
         case ast.Constant(value=int() as value) if not isinstance(value, bool):
             return {None: value}
-        case ast.Name(id=name) if name in loops:
-            return {name: 1}
-        case ast.Name(id=name) if name in constants:
-            return {None: constants[name]}
         case ast.Name(id=name):
-            raise LookupError(name)
+            return {None: constants[name]} if name in constants else {name: 1}
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return {key: -value for key, value in _affine(operand, loops, constants).items()}
+            return {key: -value for key, value in _affine(operand, constants).items()}
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-            return _affine(operand, loops, constants)
+            return _affine(operand, constants)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as operator, right=right):
             sign = 1 if isinstance(operator, ast.Add) else -1
-            form = dict(_affine(left, loops, constants))
-            for key, value in _affine(right, loops, constants).items():
+            form = dict(_affine(left, constants))
+            for key, value in _affine(right, constants).items():
                 form[key] = form.get(key, 0) + sign * value
             return form
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            first, second = _affine(left, loops, constants), _affine(right, loops, constants)
+            first, second = _affine(left, constants), _affine(right, constants)
             if set(first) != {None}:
                 first, second = second, first
             if set(first) != {None}:

@@ -29,48 +29,37 @@ from jouleloop.theory.printing import print_bounds
 Precision = Literal["single", "double"]
 
 
-@dataclass(frozen=True)
-class LayerOptions:
-    """A convolution with ``--filter``, else a fully-connected layer."""
+def read_layer(
+    input_width: int,
+    input_depth: int,
+    output_depth: int,
+    filter_width: int | None = None,
+    stride: int = 1,
+    padding: int = 0,
+    batch: int | None = None,
+) -> ConvLayer:
+    """Return a convolution with ``--filter``, else a fully-connected layer.
 
-    input_width: int
-    input_depth: int
-    output_depth: int
-    filter_width: int | None = None
-    stride: int = 1
-    padding: int = 0
-    batch: int | None = None
-
-    def made(self) -> ConvLayer:
-        """Return the layer that the options describe.
-
-        Raises `InputError` if neither or both of ``--filter`` and ``--batch`` are given, or a fully-connected layer
-        gets a stride or padding.
-        """
-        sizes = self.input_width, self.input_depth, self.output_depth
-        if self.filter_width is not None and self.batch is None:
-            return conv_layer(*sizes, self.filter_width, self.stride, self.padding)
-        if self.batch is None or self.filter_width is not None:
-            raise InputError("give --filter for a convolution or --batch for a fully-connected layer, and not both")
-        faults = []
-        if self.stride != 1:
-            faults.append(Fault("a fully-connected layer has stride 1", "--stride", value=self.stride, allowed="1"))
-        if self.padding != 0:
-            faults.append(Fault("a fully-connected layer has no padding", "--padding", value=self.padding, allowed="0"))
-        raise_all(faults)
-        return fc_layer(*sizes, self.batch)
+    Raises `InputError` if neither or both of ``--filter`` and ``--batch`` are given, or a fully-connected layer gets a
+    stride or padding.
+    """
+    sizes = input_width, input_depth, output_depth
+    if filter_width is not None and batch is None:
+        return conv_layer(*sizes, filter_width, stride, padding)
+    if batch is None or filter_width is not None:
+        raise InputError("give --filter for a convolution or --batch for a fully-connected layer, and not both")
+    faults = []
+    if stride != 1:
+        faults.append(Fault("a fully-connected layer has stride 1", "--stride", value=stride, allowed="1"))
+    if padding != 0:
+        faults.append(Fault("a fully-connected layer has no padding", "--padding", value=padding, allowed="0"))
+    raise_all(faults)
+    return fc_layer(*sizes, batch)
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """How an algorithm is run."""
-
-    variant: Variant = "blocked"
-    fetch_ahead: bool = True
-
-    def made(self) -> Options:
-        """Return the options of the machine."""
-        return Options(variant=self.variant, fetch_ahead=self.fetch_ahead)
+def read_options(variant: Variant = "blocked", fetch_ahead: bool = True) -> Options:
+    """Return how an algorithm is run."""
+    return Options(variant=variant, fetch_ahead=fetch_ahead)
 
 
 @dataclass(frozen=True)
@@ -81,7 +70,7 @@ class DrawingOptions:
     svg: Path | None = None
 
 
-@command(BOUNDS, "manticore", layer=LayerOptions)
+@command(BOUNDS, "manticore", layer=read_layer)
 def print_manticore_bounds(
     layer: ConvLayer,
     algorithm: list[int] | None = None,
@@ -99,7 +88,7 @@ def print_manticore_bounds(
     print_bounds(rows, as_json=as_json, title="Manticore, paper 003")
 
 
-@command(DATAFLOW, "manticore", layer=LayerOptions, options=RunOptions, drawing=DrawingOptions)
+@command(DATAFLOW, "manticore", layer=read_layer, options=read_options, drawing=DrawingOptions)
 def print_manticore_run(
     algorithm: int,
     layer: ConvLayer,

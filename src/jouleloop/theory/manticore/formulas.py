@@ -76,9 +76,7 @@ def traffic(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MAN
 def quadrant_visits(stacks: int, machine: Machine = MANTICORE) -> int:
     """Return how often an L2 quadrant fetches the input volume in Algorithm 3: ⌈stacks/16⌉.
 
-    Tasks fill quadrants in the order of cluster IDs, so all but the last visit have 16 busy clusters. Equations (9) and
-    (10) divide by 16 without a ceiling, which is right only where 16 divides the number of stacks: the last, partly
-    filled quadrant still loads every input slice once.
+    Equations (9) and (10) divide by 16 without a ceiling, but a partly filled quadrant loads every slice once, too.
     """
     return -(-stacks // machine.clusters_per_l2)
 
@@ -86,9 +84,8 @@ def quadrant_visits(stacks: int, machine: Machine = MANTICORE) -> int:
 def printed_traffic(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Traffic:
     """Return the traffic as printed, which differs from `traffic` in two places.
 
-    A convolution has W_I² F² D_I D_O MACs (003 sections 2.1.1 and 2.2.1). An output slice has W_O² elements of F²
-    products each, so that W_O² F² D_I D_O is right. Algorithm 3 loads and exchanges fractions of a quadrant, eqs. (9)
-    and (10).
+    A convolution has W_I² F² D_I D_O MACs (003 sections 2.1.1 and 2.2.1), where W_O² F² D_I D_O is right. Algorithm 3
+    loads and exchanges fractions of a quadrant, eqs. (9) and (10).
     """
     moved = traffic(layer, algorithm, stack, machine)
     if is_convolution(layer):

@@ -92,9 +92,8 @@ class Options:
     fetch_ahead: bool = True
     """Whether the next slice and filter are loaded before the current one is used up, as the listings have it."""
     variant: Variant = "blocked"
-    """Of Algorithm 3. ``printed``: slices in the order CID, CID + 1, …, wrapping at D_I, received from cluster CID - 1
-    as in the listing. ``successor``: the same received from CID + 1. ``blocked``: the ring turns within one block of
-    slices after another and receives from CID + 1, which is what equations (9) and (10) count."""
+    """Of Algorithm 3. ``printed``: as in the listing, received from cluster CID - 1. ``successor``: from CID + 1.
+    ``blocked``: the ring turns within one block of slices after another, which is what equations (9) and (10) count."""
     lend_slices: int = 1
     """How many input slices Algorithm 3 keeps for its neighbour; the paper plans one buffer (2.3.2)."""
     order_seed: int | None = None

@@ -1,9 +1,10 @@
 """The numbers that paper 003 prints, each recomputed from the paper's own formula and from what the algorithm moves."""
 
 import csv
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+
+import pandas as pd
 
 from jouleloop.files import read_text
 from jouleloop.theory.manticore.formulas import compute_to_communication, flop_per_byte, printed_ccr, traffic
@@ -27,50 +28,32 @@ def typical_fc(output_depth: int) -> FullyConnected:
     return fc_layer(input_width=7, input_depth=512, output_depth=output_depth, batch=32)
 
 
-@dataclass(frozen=True)
-class PrintedNumber:
-    """One number of the paper beside what its own formula and the definitions give."""
+def printed_table() -> pd.DataFrame:
+    """Return every checkable number in the text of paper 003, in its order, as ``printed_numbers.csv`` lists them.
 
-    name: str
-    source: str
-    unit: str
-    """What it is, where it is printed, its unit."""
-    printed: str
-    """The decimal as printed, in ``unit``; its last digit is its precision."""
-    by_formula: Fraction
-    """What the paper's printed formula gives for the stated parameters."""
-    actual: Fraction
-    """What the algorithm really moves or needs, from the definitions (executed schedules agree)."""
-    note: str = ""
-    """Why they differ, where they do."""
-
-    @property
-    def deviation_of_formula(self) -> float:
-        """(by formula - printed) / printed."""
-        return float(self.by_formula / Fraction(self.printed) - 1)
-
-    @property
-    def deviation_of_actual(self) -> float:
-        """(actual - printed) / printed."""
-        return float(self.actual / Fraction(self.printed) - 1)
-
-    @property
-    def rounds_to_printed(self) -> bool:
-        """Whether the formula's value rounds to the printed decimal, either way in the last digit's tie."""
-        decimals = len(self.printed.partition(".")[2])
-        return abs(self.by_formula - Fraction(self.printed)) <= Fraction(1, 2 * 10**decimals)
-
-
-def printed_numbers() -> tuple[PrintedNumber, ...]:
-    """Return every checkable number in the text of paper 003, in its order, as ``printed_numbers.csv`` lists them."""
+    Beside each is what the paper's own formula gives, and what the algorithm really moves or needs (executed schedules
+    agree), with relative deviations from what is printed; and whether the formula rounds to the printed decimal, either
+    way in the last digit's tie.
+    """
     rows = csv.DictReader(read_text(Path(__file__).with_name("printed_numbers.csv")).splitlines())
     found = []
     for row in rows:
         numbers = (int(row[column]) for column in ("algorithm", "stack", "word_bytes"))
         formula, actual = map(Fraction, _values(row["quantity"], *numbers))
-        texts = row["name"], row["source"], row["unit"], row["printed"]
-        found.append(PrintedNumber(*texts, formula, actual, row["note"]))
-    return tuple(found)
+        printed = Fraction(row["printed"])
+        last_digit = Fraction(1, 10 ** len(row["printed"].partition(".")[2]))
+        found.append(
+            {
+                **{name: row[name] for name in ("name", "source", "unit", "printed")},
+                "by_formula": float(formula),
+                "relative_deviation_of_formula": float(formula / printed - 1),
+                "actual": float(actual),
+                "relative_deviation_of_actual": float(actual / printed - 1),
+                "rounds_to_printed": abs(formula - printed) <= last_digit / 2,
+                "note": row["note"],
+            }
+        )
+    return pd.DataFrame(found)
 
 
 def _values(quantity: str, algorithm: int, stack: int, word_bytes: int) -> tuple[Fraction | int, Fraction | int]:

@@ -1,4 +1,4 @@
-"""Tables and figures of the Manticore theory: printed numbers recomputed, executions, schedules, the CCR."""
+"""Table and figures of the Manticore theory: executions, schedules, the CCR."""
 
 import textwrap
 from collections.abc import Sequence
@@ -22,30 +22,8 @@ from jouleloop.theory.manticore.layer import (
     stack_limit,
 )
 from jouleloop.theory.manticore.machine import Event, Options
-from jouleloop.theory.manticore.printed import TYPICAL_CONV, printed_numbers, typical_fc
+from jouleloop.theory.manticore.printed import TYPICAL_CONV, typical_fc
 from jouleloop.theory.manticore.text import event_label, schedule_cells
-
-
-def printed_table() -> pd.DataFrame:
-    """Return printed and recomputed numbers as a table with relative deviations."""
-    return pd.DataFrame(
-        [
-            {
-                "name": number.name,
-                "source": number.source,
-                "unit": number.unit,
-                "printed": number.printed,
-                "by_formula": float(number.by_formula),
-                "relative_deviation_of_formula": number.deviation_of_formula,
-                "actual": float(number.actual),
-                "relative_deviation_of_actual": number.deviation_of_actual,
-                "rounds_to_printed": number.rounds_to_printed,
-                "note": number.note,
-            }
-            for number in printed_numbers()
-        ]
-    )
-
 
 EXECUTED_GRID: tuple[tuple[ConvLayer, int, int], ...] = (
     *((TYPICAL_CONV, algorithm, stack) for algorithm, stack in ((1, 1), (2, 24), (2, 12), (3, 23), (3, 11), (3, 8))),

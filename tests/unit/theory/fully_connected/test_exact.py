@@ -7,7 +7,7 @@ from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.exact_bound import count_bound, recursive_bound
 from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_reads
 from jouleloop.theory.fully_connected.optima import divisible_grid, from_csv, grid, judge, table_row, to_csv
-from jouleloop.theory.fully_connected.relaxation import input_relaxation, output_relaxation
+from jouleloop.theory.fully_connected.relaxation import relaxations
 from jouleloop.theory.fully_connected.schedule import run, schedule_from_moves
 from jouleloop.theory.fully_connected.search import search
 from jouleloop.theory.fully_connected.upper import best_upper
@@ -50,8 +50,7 @@ def test_bounds_enclose_the_optimum_and_the_schedule_costs_it(layer):
     assert found.decided
     assert run(found.schedule()).accesses == found.upper
     assert recursive_bound(*layer) <= found.upper
-    assert output_relaxation(*layer).bound() <= found.upper
-    assert input_relaxation(*layer).bound() <= found.upper
+    assert all(relaxation.bound() <= found.upper for relaxation in relaxations(*layer))
 
 
 def test_optimum_moves_as_it_must_between_neighbouring_layers():
