@@ -214,7 +214,9 @@ def _crossed_pj(lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, wo
     """
     price, fan, windows = edge.price[v], edge.fan, edge.fan.windows
     c, own, pose, back = fan.kind[k], fan.window[k, v], windows.pose[v, x], int(falls)
-    filled = words * lattice.rest[v, x] * max(fan.share[c, v], windows.instances[v, own, pose, back]) - price.fill_rounded
+    filled = (
+        words * lattice.rest[v, x] * max(fan.share[c, v], windows.instances[v, own, pose, back]) - price.fill_rounded
+    )
     filled_pj = max(0.0, filled - price.fill_free) * price.fill_pj
     asked = words * lattice.rest[v, y] * fan.ratio[c, v] * windows.boxes[v, own, pose, back]
     return float(filled_pj + asked_pj(price, asked))

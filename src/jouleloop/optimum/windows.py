@@ -57,7 +57,7 @@ def windows_of(
         number.append({tuple(one): n for n, one in enumerate(own.tolist())})
         poses, pose[v] = np.unique(np.where(shared, extent, 1), axis=0, return_inverse=True)
         boxes, (left, filled) = np.ones((len(own), len(poses))), np.ones((2, len(own), len(poses), 2))
-        widest = np.ones(len(own))
+        widest, stands = np.ones(len(own)), np.zeros(boxes.shape, np.bool_)
         for r, row in enumerate(coef[v]):
             mine = side["halo"][v] == r
             if not mine.any():
@@ -69,8 +69,13 @@ def windows_of(
             most = own[:, mine].max(axis=1)
             widest = np.maximum(widest, most)
             boxes *= table[0] / most[:, None]
-            left = np.minimum(left, np.moveaxis(table[1::2], 0, -1))
-            filled = np.minimum(filled, np.moveaxis(table[2::2], 0, -1))
+            own_left, own_filled = np.moveaxis(table[1:3], 0, -1), np.moveaxis(table[3:5], 0, -1)
+            # A dimension of one rank may go on and leave it in place while all others fall back.
+            for least, some in ((left, own_left), (filled, own_filled)):
+                some[..., 0] = np.where(stands, some[..., 1], some[..., 0])
+                least[..., 0] = np.where(table[5] > 0, least[..., 1], least[..., 0])
+                np.minimum(least, some, out=least)
+            stands |= table[5] > 0
         tables.append(((boxes * widest[:, None])[..., None] * left, filled))
     size = tuple(max(one[0].shape[k] for one in tables) for k in (0, 1))
     all_boxes, all_filled = np.ones((2, spaces, *size, 2))
@@ -93,11 +98,13 @@ def _numbers(side: Records, row: Ints, number: Sequence[dict[tuple[int, ...], in
 
 @njit
 def _of_rank(coef: Ints, extents: Ints, factors: Ints, bounds: Ints) -> Floats:
-    """Return by factors and extents how many boxes lie along a rank, and shares that a move of it leaves, at least.
+    """Return by factors and extents how many boxes lie along a rank, and what a move of it leaves of them, at least.
 
-    First those that a loop over the rank may make, then those that any loop may make.
+    Shares of boxes: as a loop over the rank goes on, and as any does; the same of instances; and whether the rank may
+    stay in place while a loop over it goes on.
     """
-    found = np.ones((5, factors.shape[0], extents.shape[0]))
+    found = np.ones((6, factors.shape[0], extents.shape[0]))
+    found[5] = 0.0
     reach = 0
     for d in range(coef.shape[0]):
         reach += coef[d] * (bounds[d] - 1)
@@ -115,8 +122,9 @@ def _of_rank(coef: Ints, extents: Ints, factors: Ints, bounds: Ints) -> Floats:
             step, times = coef * extents[m] * factors[n], bounds // (extents[m] * factors[n])
             found[0, n, m] = (held > 0).sum()
             onward, back = _moves(step, times, reach)
-            found[1:3, n, m] = _left(held, onward)
-            found[3:5, n, m] = np.minimum(found[1:3, n, m], _left(held, back))
+            found[1, n, m], found[3, n, m] = _left(held, onward)
+            found[2, n, m], found[4, n, m] = _left(held, onward | back)
+            found[5, n, m] = onward[reach]
     return found
 
 
@@ -176,7 +184,7 @@ def _digits(times: int) -> tuple[Bools, Bools]:
 
 
 @njit
-def _left(held: Ints, moves: Bools) -> Floats:
+def _left(held: Ints, moves: Bools) -> tuple[float, float]:
     """Return the shares of boxes and instances with none a move away, at least, the move not being 0."""
     reach = held.shape[0] - 1
     boxes = instances = farthest = 0
@@ -196,4 +204,4 @@ def _left(held: Ints, moves: Bools) -> Floats:
                 behind += held[i]
         most_boxes = max(most_boxes, served)
         most_instances = max(most_instances, ahead, behind)
-    return np.array([1.0 - most_boxes / boxes, 1.0 - most_instances / instances])
+    return 1.0 - most_boxes / boxes, 1.0 - most_instances / instances
