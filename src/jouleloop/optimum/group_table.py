@@ -201,8 +201,12 @@ def least_shared(lattice: Lattice, edge: Edge, k: int, x: int, y: int) -> float:
     total = 0.0
     for v in range(edge.kept.shape[0]):
         if edge.kept[v] and lattice.shared[v]:
-            words = words_in(lattice, edge.price[v], v, x) / lattice.rest[v, y]
-            total += _crossed_pj(lattice, edge, v, k, x, y, words, False)
+            words, rest = words_in(lattice, edge.price[v], v, x), lattice.rest[v, y]
+            least_pj = _crossed_pj(lattice, edge, v, k, x, y, words / rest, False)
+            if rest > 1.0:
+                # A run that leaves loops outside saves half of them at most, but windows may fall back then.
+                least_pj = min(least_pj, _crossed_pj(lattice, edge, v, k, x, y, 2.0 * words / rest, True))
+            total += least_pj
     return total
 
 

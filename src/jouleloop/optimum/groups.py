@@ -24,7 +24,7 @@ from jouleloop.optimum.outside import Outside, State
 #: Bounds are sums of doubles in another order than the model's.
 ROUNDING = 1.0 - 1e-9
 #: Most bounds of columns that are kept.
-_MOST_SKETCHES = 40_000_000
+_MOST_SKETCHES = 60_000_000
 
 
 class Groups:

@@ -10,6 +10,7 @@ import numpy as np
 
 from jouleloop.jit import njit, record
 from jouleloop.model.arrays import Bools, Floats, Ints, Records
+from jouleloop.optimum.words import instances_at
 
 
 @record
@@ -57,25 +58,26 @@ def windows_of(
         number.append({tuple(one): n for n, one in enumerate(own.tolist())})
         poses, pose[v] = np.unique(np.where(shared, extent, 1), axis=0, return_inverse=True)
         boxes, (left, filled) = np.ones((len(own), len(poses))), np.ones((2, len(own), len(poses), 2))
-        widest, stands = np.ones(len(own)), np.zeros(boxes.shape, np.bool_)
+        widest, any_stands = np.ones(len(own)), np.zeros(boxes.shape, np.bool_)
         for r, row in enumerate(coef[v]):
             mine = side["halo"][v] == r
             if not mine.any():
                 continue
             f, n = np.unique(own[:, mine], axis=0, return_inverse=True)
             e, m = np.unique(poses[:, mine], axis=0, return_inverse=True)
-            table = _of_rank(np.abs(row[mine]), e, f, bounds[mine])[:, n.ravel()[:, None], m.ravel()[None, :]]
+            shape, at = (len(f), len(e)), (n.ravel()[:, None], m.ravel()[None, :])
+            rank = _Rank(np.ones(shape), np.zeros(shape, np.bool_), np.ones((*shape, 2)), np.ones((*shape, 2)))
+            _look_along(np.abs(row[mine]), e, f, bounds[mine], rank)
             # One rank moves at least; what it leaves is left of all ranks.
-            most = own[:, mine].max(axis=1)
+            most, stands = own[:, mine].max(axis=1), rank.stands[at]
             widest = np.maximum(widest, most)
-            boxes *= table[0] / most[:, None]
-            own_left, own_filled = np.moveaxis(table[1:3], 0, -1), np.moveaxis(table[3:5], 0, -1)
+            boxes *= rank.boxes[at] / most[:, None]
             # A dimension of one rank may go on and leave it in place while all others fall back.
-            for least, some in ((left, own_left), (filled, own_filled)):
-                some[..., 0] = np.where(stands, some[..., 1], some[..., 0])
-                least[..., 0] = np.where(table[5] > 0, least[..., 1], least[..., 0])
+            for least, some in ((left, rank.left[at]), (filled, rank.filled[at])):
+                some[..., 0] = np.where(any_stands, some[..., 1], some[..., 0])
+                least[..., 0] = np.where(stands, least[..., 1], least[..., 0])
                 np.minimum(least, some, out=least)
-            stands |= table[5] > 0
+            any_stands |= stands
         tables.append(((boxes * widest[:, None])[..., None] * left, filled))
     size = tuple(max(one[0].shape[k] for one in tables) for k in (0, 1))
     all_boxes, all_filled = np.ones((2, spaces, *size, 2))
@@ -96,19 +98,30 @@ def _numbers(side: Records, row: Ints, number: Sequence[dict[tuple[int, ...], in
     ).reshape(len(row), len(number))
 
 
-@njit
-def _of_rank(coef: Ints, extents: Ints, factors: Ints, bounds: Ints) -> Floats:
-    """Return by factors and extents how many boxes lie along a rank, and what a move of it leaves of them, at least.
+@record
+class _Rank(NamedTuple):
+    """What moves along a rank leave, by factors and extents.
 
-    Shares of boxes: as a loop over the rank goes on, and as any does; the same of instances; and whether the rank may
-    stay in place while a loop over it goes on.
+    Attributes
+    ----------
+    boxes, stands
+        How many boxes there are; whether the rank may stay in place while a loop over it goes on.
+    left, filled
+        Shares of boxes and instances with none a move away, at least, as a loop over the rank goes on and as any does.
     """
-    found = np.ones((6, factors.shape[0], extents.shape[0]))
-    found[5] = 0.0
+
+    boxes: Floats
+    stands: Bools
+    left: Floats
+    filled: Floats
+
+
+@njit
+def _look_along(coef: Ints, extents: Ints, factors: Ints, bounds: Ints, found: _Rank) -> None:
+    """Write what moves along a rank leave; its dimensions alone are given. What does not fit stays as it is."""
     reach = 0
     for d in range(coef.shape[0]):
         reach += coef[d] * (bounds[d] - 1)
-    held = np.zeros(reach + 1, np.int64)
     for n in range(factors.shape[0]):
         for m in range(extents.shape[0]):
             fits = True
@@ -116,25 +129,12 @@ def _of_rank(coef: Ints, extents: Ints, factors: Ints, bounds: Ints) -> Floats:
                 fits = fits and bounds[d] % (extents[m, d] * factors[n, d]) == 0
             if not fits:
                 continue
-            held[:] = 0
-            held[0] = 1
-            _lay_out(coef * extents[m], factors[n], held)
+            held = instances_at(coef * extents[m], factors[n])
             step, times = coef * extents[m] * factors[n], bounds // (extents[m] * factors[n])
-            found[0, n, m] = (held > 0).sum()
             onward, back = _moves(step, times, reach)
-            found[1, n, m], found[3, n, m] = _left(held, onward)
-            found[2, n, m], found[4, n, m] = _left(held, onward | back)
-            found[5, n, m] = onward[reach]
-    return found
-
-
-@njit
-def _lay_out(step: Ints, factors: Ints, held: Ints) -> None:
-    """Add to the instances at 0 those that are so many steps further, dimension by dimension."""
-    for d in range(step.shape[0]):
-        for i in range(held.shape[0] - 1, -1, -1):
-            for n in range(1, min(factors[d], i // step[d] + 1)):
-                held[i] += held[i - n * step[d]]
+            found.boxes[n, m], found.stands[n, m] = (held > 0).sum(), onward[reach]
+            found.left[n, m, 0], found.filled[n, m, 0] = _left(held, onward)
+            found.left[n, m, 1], found.filled[n, m, 1] = _left(held, onward | back)
 
 
 @njit
@@ -186,22 +186,17 @@ def _digits(times: int) -> tuple[Bools, Bools]:
 @njit
 def _left(held: Ints, moves: Bools) -> tuple[float, float]:
     """Return the shares of boxes and instances with none a move away, at least, the move not being 0."""
-    reach = held.shape[0] - 1
-    boxes = instances = farthest = 0
-    for i in range(reach + 1):
-        if held[i] > 0:
-            boxes, farthest = boxes + 1, i
-        instances += held[i]
+    reach, farthest = moves.shape[0] // 2, held.shape[0] - 1
+    boxes, instances = (held > 0).sum(), held.sum()
     most_boxes = most_instances = 0
     for move in range(1, farthest + 1):
         if not (moves[reach + move] or moves[reach - move]):
             continue
-        served = ahead = behind = 0
+        served = ahead = 0
         for i in range(farthest + 1 - move):
             if held[i] > 0 and held[i + move] > 0:
                 served += 1
-                ahead += held[i + move]
-                behind += held[i]
-        most_boxes = max(most_boxes, served)
-        most_instances = max(most_instances, ahead, behind)
+                # As many lie at the other end of a move back, places being alike from both ends.
+                ahead += held[i]
+        most_boxes, most_instances = max(most_boxes, served), max(most_instances, ahead)
     return 1.0 - most_boxes / boxes, 1.0 - most_instances / instances
