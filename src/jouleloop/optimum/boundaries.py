@@ -26,6 +26,7 @@ from jouleloop.optimum.group_lattice import (
 )
 from jouleloop.optimum.passing import MOST_LAID_OUT, unrolled_ranks, words_passed
 from jouleloop.optimum.units import sure_shares
+from jouleloop.optimum.windows import windows_of
 from jouleloop.optimum.words import values_of
 
 #: Unrollings of a group whose instances are looked at one by one.
@@ -85,6 +86,8 @@ class Boundaries:
         meshes = self.hardware.levels[["fanout_x", "fanout_y"]].tolist()
         self.rows = [self._rows(row, (x, y)) for row, (x, y) in zip(parts.row, meshes, strict=True)]
         last = int(case.unrolled.origin[0])
+        extent = extents_of(self.lattice.digit, self.layer.bounds)
+        self.windows, self.window = windows_of(self.layer.coef, self.side, extent, self.layer.bounds, parts.row)
         self.rows[: last + 1] = [self._of_units(k, row) for k, row in enumerate(parts.row[: last + 1])]
         self.partition = np.array([float(box_words(coef, self.layer.bounds)) for coef in self.layer.coef])
         self._fans: dict[tuple[int, int, bytes], Fan] = {}
@@ -238,13 +241,14 @@ class Boundaries:
             price["least_words"][v] = self.least_words(group, v, child + 2, parent)
             if shared and child >= 0:
                 price["apart"][v] = self._apart(group, v, child + 2)
-            price["rounded"][v] = group.instances[parent if child < 0 else child] if shared else 0.0
+            price["ask_rounded"][v] = group.instances[parent] if shared else 0.0
             word = min(1.0, levels[parent]["clusters"] / group.instances[parent]) / levels[parent]["block_words"]
             price["ask_pj"][v] = levels[parent]["update_pj" if layer.read_write[v] else "read_pj"] * word
             if layer.read_write[v]:
                 price["again_pj"][v] = levels[parent]["read_pj"] * word
                 price["free"][v] = self.partition[v] * group.parted[parent, v]
             if child >= 0:
+                price["fill_rounded"][v] = group.instances[child] if shared else 0.0
                 word = min(1.0, levels[child]["clusters"] / group.instances[child]) / levels[child]["block_words"]
                 price["fill_pj"][v] = levels[child]["write_pj"] * word
                 if layer.read_write[v]:
@@ -265,11 +269,11 @@ class Boundaries:
         rows = chosen[first]
         shift, share = own.shift[rows], own.share[rows]
         asked, idle, chained = own.linked[rows], own.idle[rows], own.chained[rows]
-        served, stands = own.served[rows], own.stands[rows]
+        served, stands, window = own.served[rows], own.stands[rows], self.window[first][rows]
         for k in range(first + 1, top + 1):
             more, rows = self.rows[k], chosen[k]
             shift = (shift[:, None] + more.shift[rows]).reshape(-1, shift.shape[1])
-            share = np.repeat(share, len(rows), axis=0)
+            share, window = np.repeat(share, len(rows), axis=0), np.repeat(window, len(rows), axis=0)
             asked = (asked[:, None] * more.alike[rows]).reshape(len(shift), -1)
             served = (served[:, None] * more.alike[rows]).reshape(len(shift), -1)
             stands = (stands[:, None] * more.stands[rows]).reshape(len(shift), -1)
@@ -277,13 +281,13 @@ class Boundaries:
             idle = (idle[:, None] * more.idle[rows]).reshape(len(shift), -1)
             fits = (shift <= self.lattice.most).all(axis=1)
             shift, share, asked, idle = shift[fits], share[fits], asked[fits], idle[fits]
-            chained, served, stands = chained[fits], served[fits], stands[fits]
+            chained, served, stands, window = chained[fits], served[fits], stands[fits], window[fits]
         shared = self.lattice.shared
         ratio = idle / asked
-        marks = np.concatenate([shift, share * shared, ratio * shared, chained, served, stands], axis=1)
+        marks = np.concatenate([shift, share * shared, ratio * shared, chained, served, stands, window], axis=1)
         _, kept = np.unique(marks, axis=0, return_index=True)
         shift, share, ratio = shift[kept], share[kept], ratio[kept]
-        chained, served, stands = chained[kept], served[kept], stands[kept]
+        chained, served, stands, window = chained[kept], served[kept], stands[kept], window[kept]
         classes, place = np.unique(
             np.concatenate([share * shared, ratio * shared], axis=1), axis=0, return_inverse=True
         )
@@ -292,5 +296,6 @@ class Boundaries:
         spaces = len(shared)
         share, ratio = np.ascontiguousarray(classes[:, :spaces]), np.ascontiguousarray(classes[:, spaces:])
         instances = chained[order], served[order], stands[order]
-        self._fans[key] = new_fan(self.lattice, shift[order], place[order], share, ratio, instances)
+        own_window = window[order], self.windows
+        self._fans[key] = new_fan(self.lattice, shift[order], place[order], share, ratio, instances, *own_window)
         return self._fans[key]

@@ -89,7 +89,7 @@ def cross_back(
             if not found[y]:
                 found[y] = True
                 _ask_before(lattice, edge, outer.out[y], y, work)
-            if lowest + work.ahead[y] + least_shared(lattice, edge, edge.fan.kind[k], x, y) < room_pj:
+            if lowest + work.ahead[y] + least_shared(lattice, edge, k, x, y) < room_pj:
                 lower(lattice, edge, x, k, work.out[y], least)
         for e in range(inside.begin[i], inside.begin[i + 1]):
             total = least[inside.run[e]]

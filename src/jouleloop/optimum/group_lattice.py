@@ -11,6 +11,7 @@ import numpy as np
 from jouleloop.division import factorised
 from jouleloop.jit import njit, record
 from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays, Record, Records
+from jouleloop.optimum.windows import Windows
 from jouleloop.optimum.words import values_of
 
 #: What a crossing costs by data space.
@@ -26,8 +27,9 @@ PRICE = np.dtype(
         # Energy [pJ] of a word filled beyond so many words.
         ("fill_pj", np.float64),
         ("fill_free", np.float64),
-        # Words that rounding may take off.
-        ("rounded", np.float64),
+        # Words that rounding may take off those asked and filled.
+        ("ask_rounded", np.float64),
+        ("fill_rounded", np.float64),
         # How many times the words that come in at least instances take that each see a part of a rank alone.
         ("apart", np.float64),
     ],
@@ -211,6 +213,8 @@ class Fan(NamedTuple):
         that one word serves, in the mean over steps that do not stand.
     stands
         By factors and data space, words that a unit asks for where a step stands, at least in the mean.
+    window, windows
+        By factors and data space, the number of those next to the level inside, and what its windows leave.
     """
 
     shift: Ints
@@ -224,16 +228,37 @@ class Fan(NamedTuple):
     chained: Floats
     served: Floats
     stands: Floats
+    window: Ints
+    windows: Windows
 
 
 def new_fan(
-    lattice: Lattice, shift: Ints, kind: Ints, share: Floats, ratio: Floats, instances: tuple[Floats, Floats, Floats]
+    lattice: Lattice,
+    shift: Ints,
+    kind: Ints,
+    share: Floats,
+    ratio: Floats,
+    instances: tuple[Floats, Floats, Floats],
+    window: Ints,
+    windows: Windows,
 ) -> Fan:
     """Return a fan-out of factors in the order of their classes, see `Fan`."""
     shift = np.ascontiguousarray(shift)
     begin = np.searchsorted(kind, np.arange(len(share) + 1)).astype(np.int64)
     step, taken = shift @ lattice.weight, shift @ lattice.packed
-    return Fan(shift, begin, kind, step, taken, guards_of(lattice.most, lattice.packed), share, ratio, *instances)
+    return Fan(
+        shift,
+        begin,
+        kind,
+        step,
+        taken,
+        guards_of(lattice.most, lattice.packed),
+        share,
+        ratio,
+        *instances,
+        window,
+        windows,
+    )
 
 
 @record

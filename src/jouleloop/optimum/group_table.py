@@ -125,7 +125,7 @@ def cross_fan_out(
                 least[y] = _least_asked(lattice, edge.kept, edge.price, y)
             if not lowest + least[y] + after[y] < room_pj:
                 continue
-            if lowest + least[y] + after[y] + least_shared(lattice, edge, fan.kind[k], x, y) < room_pj:
+            if lowest + least[y] + after[y] + least_shared(lattice, edge, k, x, y) < room_pj:
                 if asks:
                     return True
                 if not found[y]:
@@ -138,8 +138,8 @@ def cross_fan_out(
 @njit
 def lower(lattice: Lattice, edge: Edge, x: int, k: int, line: Floats, out: Floats) -> None:
     """Lower energies [pJ] by run to others and what data spaces that share a rank take, as tile x becomes another."""
-    y, c = x + edge.fan.step[k], edge.fan.kind[k]
-    more_pj = shared_pj(lattice, edge, c, x, y, 0, 1.0)
+    y = x + edge.fan.step[k]
+    more_pj = shared_pj(lattice, edge, k, x, y, 0, 1.0)
     # Of runs that save more of those data spaces this is too much, and what follows is less.
     for n in range(line.shape[0]):
         total = line[n] + more_pj
@@ -147,7 +147,7 @@ def lower(lattice: Lattice, edge: Edge, x: int, k: int, line: Floats, out: Float
     if more_pj > 0.0:
         for n in lattice.apart:
             if line[n] < out[n]:
-                out[n] = min(out[n], line[n] + shared_pj(lattice, edge, c, x, y, n, 0.0))
+                out[n] = min(out[n], line[n] + shared_pj(lattice, edge, k, x, y, n, 0.0))
 
 
 @njit
@@ -181,37 +181,49 @@ def alone_pj(lattice: Lattice, kept: Bools, price: Records, y: int, n: int) -> f
 
 
 @njit(inline="always")
-def shared_pj(lattice: Lattice, edge: Edge, c: int, x: int, y: int, n: int, saved: float) -> float:
-    """Energy [pJ] of data spaces that share a rank, as tile x becomes tile y by factors of a class.
+def shared_pj(lattice: Lattice, edge: Edge, k: int, x: int, y: int, n: int, saved: float) -> float:
+    """Energy [pJ] of data spaces that share a rank, as tile x becomes tile y by some factors.
 
     A run saves the iterations that are given, or, where that is 0, its own.
     """
     total = 0.0
     for v in range(edge.kept.shape[0]):
         if edge.kept[v] and lattice.shared[v]:
-            words = words_in(lattice, edge.price[v], v, x) / (saved if saved > 0.0 else lattice.saved[n, v])
-            total += _crossed_pj(lattice, edge, v, c, x, y, words)
+            held = saved if saved > 0.0 else lattice.saved[n, v]
+            words = words_in(lattice, edge.price[v], v, x) / held
+            total += _crossed_pj(lattice, edge, v, k, x, y, words, lattice.rest[v, y] > held)
     return total
 
 
 @njit(inline="always")
-def least_shared(lattice: Lattice, edge: Edge, c: int, x: int, y: int) -> float:
+def least_shared(lattice: Lattice, edge: Edge, k: int, x: int, y: int) -> float:
     """Energy [pJ] of data spaces that share a rank, as tile x becomes tile y, where a run saves all it may."""
     total = 0.0
     for v in range(edge.kept.shape[0]):
         if edge.kept[v] and lattice.shared[v]:
-            words = words_in(lattice, edge.price[v], v, x) / lattice.rest[v, y]
-            total += _crossed_pj(lattice, edge, v, c, x, y, words)
+            words, rest = words_in(lattice, edge.price[v], v, x), lattice.rest[v, y]
+            least_pj = _crossed_pj(lattice, edge, v, k, x, y, words / rest, False)
+            if rest > 1.0:
+                # A run that leaves loops outside saves half of them at most, but windows may fall back then.
+                least_pj = min(least_pj, _crossed_pj(lattice, edge, v, k, x, y, 2.0 * words / rest, True))
+            total += least_pj
     return total
 
 
 @njit(inline="always")
-def _crossed_pj(lattice: Lattice, edge: Edge, v: int, c: int, x: int, y: int, words: float) -> float:
-    """Energy [pJ] of a data space that shares a rank, of which words come into the tiles x in each iteration."""
-    price = edge.price[v]
-    filled = words * lattice.rest[v, x] * edge.fan.share[c, v] - price.rounded
+def _crossed_pj(lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, words: float, falls: bool) -> float:
+    """Energy [pJ] of a data space that shares a rank, of which words come into the tiles x in each iteration.
+
+    ``falls``: whether loops outside may fall back while a dimension goes on that leaves it in place.
+    """
+    price, fan, windows = edge.price[v], edge.fan, edge.fan.windows
+    c, own, pose, back = fan.kind[k], fan.window[k, v], windows.pose[v, x], int(falls)
+    filled = (
+        words * lattice.rest[v, x] * max(fan.share[c, v], windows.instances[v, own, pose, back]) - price.fill_rounded
+    )
     filled_pj = max(0.0, filled - price.fill_free) * price.fill_pj
-    return float(filled_pj + asked_pj(price, words * lattice.rest[v, y] * edge.fan.ratio[c, v]))
+    asked = words * lattice.rest[v, y] * fan.ratio[c, v] * windows.boxes[v, own, pose, back]
+    return float(filled_pj + asked_pj(price, asked))
 
 
 @njit(inline="always")
@@ -229,7 +241,7 @@ def _least_asked(lattice: Lattice, kept: Bools, price: Records, y: int) -> float
 @njit(inline="always")
 def asked_pj(price: Record, words: float) -> float:
     """Energy [pJ] of the words that a level is asked for, of all its instances together."""
-    words = max(0.0, max(price.least_words, words / price.beyond) - price.rounded)
+    words = max(0.0, max(price.least_words, words / price.beyond) - price.ask_rounded)
     return float(words * price.ask_pj + max(0.0, words - price.free) * price.again_pj)
 
 

@@ -24,7 +24,7 @@ from jouleloop.optimum.outside import Outside, State
 #: Bounds are sums of doubles in another order than the model's.
 ROUNDING = 1.0 - 1e-9
 #: Most bounds of columns that are kept.
-_MOST_SKETCHES = 40_000_000
+_MOST_SKETCHES = 60_000_000
 
 
 class Groups:
@@ -128,7 +128,7 @@ class Groups:
 
 def _units_pj(price: Records, words: Floats) -> Floats:
     """Return what words that units ask for cost [pJ], the last axis of data spaces, of each so many at least."""
-    words = np.maximum(words, price["least_words"]) - price["rounded"]
+    words = np.maximum(words, price["least_words"]) - price["ask_rounded"]
     total: Floats = (words * price["ask_pj"] + np.maximum(0.0, words - price["free"]) * price["again_pj"]).sum(axis=-1)
     return total
 

@@ -175,7 +175,7 @@ def _filled_pj(lattice: Lattice, edge: Edge, c: int, w: int, x: int) -> float:
             words = words_in(lattice, edge.price[v], v, x) if lattice.shared[v] else lattice.volume[v]
             words *= 1.0 if v == w else lattice.rest[v, x]
             if lattice.shared[v]:
-                words = words * edge.fan.share[c, v] - edge.price[v].rounded
+                words = words * edge.fan.share[c, v] - edge.price[v].fill_rounded
             total += max(0.0, words - edge.price[v].fill_free) * edge.price[v].fill_pj
     return total
 

@@ -3,10 +3,9 @@
 `docs/proof.md` states the lemma: *compute units*.
 """
 
-import numpy as np
-
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Records
+from jouleloop.optimum.words import instances_at
 
 
 @njit
@@ -33,7 +32,7 @@ def sure_shares(
     plain = moved = 1.0
     single = 0.0 if merged else 1.0
     for r in range(coef.shape[0]):
-        single *= _single_share(_units_at(coef[r], factors))
+        single *= _single_share(instances_at(coef[r], factors))
     for d in range(factors.shape[0]):
         if side[d].idle and factors[d] > 1:
             single = 0.0
@@ -47,22 +46,6 @@ def sure_shares(
         plain = min(plain, own if share == 1.0 else 0.0)
         moved = min(moved, own * share + (1.0 - own) * min(share, chains, single if cancels else 1.0))
     return plain, moved, single
-
-
-@njit
-def _units_at(row: Ints, factors: Ints) -> Ints:
-    """Return how many units hold a word in one step, by place along a rank, the first being 0."""
-    length = 1
-    for d in range(row.shape[0]):
-        length += abs(row[d]) * (factors[d] - 1)
-    units = np.zeros(length, np.int64)
-    units[0] = 1
-    for d in range(row.shape[0]):
-        if row[d] != 0 and factors[d] > 1:
-            for i in range(length - 1, -1, -1):
-                for n in range(1, min(factors[d], i // abs(row[d]) + 1)):
-                    units[i] += units[i - n * abs(row[d])]
-    return units
 
 
 @njit
@@ -81,7 +64,7 @@ def _new_share(row: Ints, factors: Ints, d: int, outside: int) -> float:
 
     What is unrolled further out may stand inside that loop.
     """
-    units, share = _units_at(row, factors), 1.0
+    units, share = instances_at(row, factors), 1.0
     for beyond in range(1, outside):
         move = abs(row[d]) * factors[d] * beyond
         if move >= units.shape[0]:

@@ -8,6 +8,8 @@ box. With links, an instance whose box a mesh neighbour held one step before is 
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Record, Records
 from jouleloop.optimum.arrays import SHAPES, Case, Path
@@ -19,6 +21,22 @@ def common(a: int, b: int) -> int:
     while b != 0:
         a, b = b, a % b
     return a
+
+
+@njit
+def instances_at(coef: Ints, factors: Ints) -> Ints:
+    """Return how many instances lie at each place along a rank, the first being 0, unrolled by some factors."""
+    length = 1
+    for d in range(coef.shape[0]):
+        length += abs(coef[d]) * (factors[d] - 1)
+    instances = np.zeros(length, np.int64)
+    instances[0] = 1
+    for d in range(coef.shape[0]):
+        if coef[d] != 0 and factors[d] > 1:
+            for i in range(length - 1, -1, -1):
+                for n in range(1, min(factors[d], i // abs(coef[d]) + 1)):
+                    instances[i] += instances[i - n * abs(coef[d])]
+    return instances
 
 
 @njit
