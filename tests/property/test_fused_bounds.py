@@ -65,8 +65,9 @@ def compare(search: ChainSearch, group: Group, room: int | None, rng: random.Ran
         for place, bound_pj in enumerate(bounds):
             layer, least_pj = search._layer(group, way, place)
             assert bound_pj <= (least_pj if layer is None else layer.energy_pj) * (1 + 1e-12)
-        for first, last in itertools.combinations(range(group.size if way.floors_pj else 0), 2):
-            if last - first == group.size - 1:
+        ends = range(group.size if way.floors_pj else 0)
+        for first, last in itertools.combinations_with_replacement(ends, 2):
+            if not way.deepens(first) if first == last else last - first == group.size - 1:
                 continue
             inside, left = search._child(group, way, first, last)
             if left >= 0:

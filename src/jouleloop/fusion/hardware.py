@@ -111,6 +111,15 @@ class Fusion:
         levels = {name: one for name, one in target.constraints.levels.items() if name != outermost}
         return replace(target, costs=costs, constraints=replace(target.constraints, levels=levels))
 
+    def free_to_level(self, problem: Problem, *, resumes: bool) -> Target:
+        """Return the same where fills of the level cost nothing, for a layer that begins outputs or goes on."""
+        read_pj, _, update_pj = self._prices(self.place)
+        target = _later(self.free_outside())
+        levels = list(target.costs.levels)
+        levels[self.place] = replace(levels[self.place], later_pj=(read_pj, 0.0, update_pj))
+        target = replace(target, costs=replace(target.costs, levels=tuple(levels)))
+        return _resuming(target, problem) if resumes else target
+
     def depends_on_sizes(self) -> bool:
         """Whether constraints mean other factors for a part than for the layer."""
         return any(
@@ -152,16 +161,11 @@ class Fusion:
                 return None
         for place, name in enumerate(target.arch.level_names[: self.place + 1]):
             levels[name] = _whole(target.constraints.level(name), kept, whole, place, self.place)
-        if resumes:
-            outputs = frozenset(space.name for space in problem.data_spaces if space.read_write)
-            for name in target.arch.level_names:
-                one = levels.get(name, LevelConstraints())
-                levels[name] = replace(one, reuse=replace(one.reuse, rmw_first_update=outputs))
         constraints = replace(target.constraints, levels=levels)
         nodes = list(target.arch.levels)
         nodes[self.place] = replace(nodes[self.place], capacity_words=capacity_words, multiple_buffering=1.0)
         found = replace(target, arch=replace(target.arch, levels=tuple(nodes)), constraints=constraints)
-        return _resuming(found) if resumes else found
+        return _resuming(found, problem) if resumes else found
 
 
 def _whole(
@@ -186,7 +190,17 @@ def _asks_otherwise(given: LevelConstraints, kept: list[str], whole: frozenset[s
     return asked or (not outermost and bool(given.keep & whole))
 
 
-def _resuming(target: Target) -> Target:
+def _resuming(target: Target, problem: Problem) -> Target:
+    """Return the target of a part that goes on from partial sums."""
+    outputs = frozenset(space.name for space in problem.data_spaces if space.read_write)
+    levels = dict(target.constraints.levels)
+    for name in target.arch.level_names:
+        one = levels.get(name, LevelConstraints())
+        levels[name] = replace(one, reuse=replace(one.reuse, rmw_first_update=outputs))
+    return _later(replace(target, constraints=replace(target.constraints, levels=levels)))
+
+
+def _later(target: Target) -> Target:
     """Return the target by rules that know resumed outputs, with the same counts where no window slides."""
     if rules_of(target.semantics).knows_no_coalesce:
         return target

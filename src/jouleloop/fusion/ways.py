@@ -1,18 +1,21 @@
 """Ways to run a group: a prefix and what each layer holds; and what no mappings of the parts of a way are below."""
 
+import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from jouleloop.division import divisors
 from jouleloop.engines.protocol import Target
 from jouleloop.fusion.chain import Chain
 from jouleloop.fusion.hardware import Fusion
-from jouleloop.fusion.plan import Group, Loop, Outer, Part
+from jouleloop.fusion.plan import Group, Loop, Part
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
 #: Sums of doubles may differ in their last bits by the order of their terms.
-ROUNDING = 1e-12
+ROUNDING = 1e-13
 
 
 class Holding(NamedTuple):
@@ -48,6 +51,15 @@ class Way:
         """Energy of the group at least."""
         return sum(self.floors_pj or self.bounds_pj)
 
+    def on_chip(self, place: int) -> frozenset[str]:
+        """Return the data spaces of a layer that are on the chip when an iteration begins."""
+        return self.parts[place].shared | self.held[place]
+
+    def deepens(self, place: int) -> bool:
+        """Return whether a layer may form a group inside: it streams something, and not all loops could be here."""
+        streams = len(self.on_chip(place)) < len(self.parts[place].whole.data_spaces)
+        return bool(self.floors_pj) and streams and (len(self.parts) > 1 or bool(self.held[0]))
+
 
 def held_moves(fusion: Fusion, part: Part, held: frozenset[str]) -> tuple[float, int]:
     """Return the energy [pJ], and words at the outermost level, of moving what a part holds in and out."""
@@ -76,18 +88,25 @@ class Bounds:
     chain: Chain
     fusions: tuple[Fusion, ...]
     search: Callable[[Problem, Target], SearchResult]
-    _inside: dict[Problem, float] = field(default_factory=dict)
+    _known: dict[object, float] = field(default_factory=dict)
+    _cuts: dict[object, list[tuple[int, float, float]]] = field(default_factory=dict)
 
-    def options(self, part: Part, able: frozenset[str], place: int, outer: Outer, *, nests: bool) -> list[Holding]:
-        """Return what a layer may hold, how many words that is, and what the layer takes at least then."""
-        operations = self._operations(part, place)
+    def options(self, group: Group, k: int, part: Part, able: frozenset[str], *, nests: bool) -> list[Holding]:
+        """Return what a layer of a group may hold, how many words that is, and what the layer takes at least then."""
+        place, outer = group.first + k, group.around(k)
+        operations, fusion = self._operations(part, place), self.fusions[place]
         inside = self._inside_parts(part, place, operations)
-        floor = operations if nests else inside
-        around = sum(held_moves(self.fusions[place], *one)[0] for one in outer)
+        floor = self._inside_cut(part, place, operations, alone=group.size < 3) if nests else 0.0
+        around = sum(held_moves(fusion, *one)[0] for one in outer)
         found = []
         for names in part.holdable(able):
             outside = around + self._outside(part, names, place)
-            found.append(Holding(names, sum(map(part.words, names)), floor + outside, inside + outside))
+            flat = least = inside + outside
+            if nests and (names or group.size > 1):
+                held = [space for space in part.whole.data_spaces if space.name in names and not space.read_write]
+                filled = sum(times * fusion.filled_pj(words) for space in held for times, words in part.visits(space))
+                least = floor + filled + outside
+            found.append(Holding(names, sum(map(part.words, names)), least, flat))
         return found
 
     def as_layer(self, part: Part, place: int) -> bool:
@@ -111,6 +130,46 @@ class Bounds:
                 filled = sum(times * problem.tensor_words(space) for problem, times, _ in part.runs)
                 total -= repeated * fusion.filled_pj(filled // repeated)
         return max(operations, total)
+
+    def _inside_cut(self, part: Part, place: int, operations: float, *, alone: bool) -> float:
+        """Return what a layer takes inside the level at least, into whatever its iterations are cut (lemma *cuts*).
+
+        Parameters
+        ----------
+        alone
+            Whether only groups of one layer lie inside: these ignore no fixed factor.
+        """
+        fusion, whole = self.fusions[place], self.chain.problems[place]
+        smallest = replace(whole, bounds=(1,) * len(whole.bounds))
+        known = self.as_layer(part, place) and (alone or not fusion.ignores(part.problem, smallest))
+        if fusion.depends_on_sizes() or not known:
+            return operations
+        least, slices = math.inf, part.iterations // part.fresh
+        for cuts, begun, resumed in self._summed(place, part):
+            least = min(least, begun + (slices * cuts - 1) * resumed if slices * cuts > 1 else begun)
+        return max(operations, least)
+
+    def _summed(self, place: int, part: Part) -> list[tuple[int, float, float]]:
+        """Return, by how the sums of a part may be cut, how often, and what the layer takes inside the level then.
+
+        First where all its outputs begin, then where all go on.
+        """
+        fusion, whole = self.fusions[place], self.chain.problems[place]
+        size = {d: n for d, n in part.problem.bound.items() if d not in part.output.dimensions}
+        key = place, tuple(size.values())
+        if key not in self._cuts:
+            self._cuts[key] = found = []
+            for summed in itertools.product(*map(divisors, size.values())):
+                own = dict(zip(size, summed, strict=True))
+                problem = replace(whole, bounds=tuple(own.get(d, bound) for d, bound in whole.bound.items()))
+                if fusion.ignores(part.problem, problem) or self._least_inside(problem, fusion) == math.inf:
+                    continue
+                begun, resumed = (
+                    self._least(problem, fusion.free_to_level(problem, resumes=resumes), resumes=resumes)
+                    for resumes in (False, True)
+                )
+                found.append((math.prod(size.values()) // math.prod(summed), begun, resumed))
+        return self._cuts[key]
 
     def _inside_each(self, part: Part, held: frozenset[str], place: int) -> float:
         """Return the same by the bound of each part: inputs on the chip are filled when they change, or not at all."""
@@ -157,9 +216,23 @@ class Bounds:
         return 0.0 if fusion.depends_on_sizes() else self._least_inside(replace(whole, bounds=tuple(sizes)), fusion)
 
     def _least_inside(self, problem: Problem, fusion: Fusion) -> float:
-        if problem not in self._inside:
-            self._inside[problem] = self.search(problem, fusion.free_outside()).lower_bound
-        return self._inside[problem]
+        return self._least(problem, fusion.free_outside())
+
+    def _least(self, problem: Problem, target: Target, *, resumes: bool = False) -> float:
+        """Return what no mapping is below, infinite where there is none."""
+        if (problem, target) not in self._known:
+            found = self.search(problem, target)
+            self._known[problem, target] = math.inf if excludes(found, resumes=resumes) else found.lower_bound
+        return self._known[problem, target]
+
+
+def excludes(found: SearchResult, *, resumes: bool) -> bool:
+    """Return whether a search without a mapping proves that there is none.
+
+    Constraints that do not suit a part are ``invalid`` however its outputs begin; where they go on from partial sums,
+    the search may be refused instead.
+    """
+    return not found.stopped and (found.status == "no_mapping" or (found.status == "invalid" and not resumes))
 
 
 def choices(options: list[list[Holding]], room: int, below_pj: float) -> Iterator[tuple[Holding, ...]]:
