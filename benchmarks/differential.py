@@ -5,10 +5,10 @@
 
 ``--timeloop`` holds ``timeloop-3.0.3/bin`` and other versions beside it (see docs/engines-timeloop.md). Runs are
 appended to ``OUT/KIND.jsonl``, one line a case; a second run goes on with the next seed. The documents of every case
-that differs are kept in ``OUT/differing/NAME``. Kinds: general, windows, arrays, wide, strided, near, mixed, rounded,
-ruby; ``strided`` has strided windows and few constraints, ``near`` changes the cases below ``--base`` a little,
-``mixed`` has everything at once by the rules of one version, ``rounded`` the same with factors that do not divide the
-layer, ``ruby`` windows whose loops may end early by the rules of one version.
+that differs are kept in ``OUT/differing/NAME``. Kinds: general, windows, arrays, wide, turned, grouped, spread, told
+(see `differential.open`), strided, near, mixed, rounded, ruby; ``strided`` has strided windows and few constraints,
+``near`` changes the cases below ``--base`` a little, ``mixed`` has everything at once by the rules of one version,
+``rounded`` the same with factors that do not divide the layer, ``ruby`` windows whose loops may end early.
 ``--replay`` only searches again what the real mapper answered before. The counts by feature are printed at the end.
 """
 
@@ -29,10 +29,12 @@ from differential.draw import KINDS, draw_case  # noqa: E402
 from differential.features import table  # noqa: E402
 from differential.mixed import draw_mixed, draw_mixed_rounded  # noqa: E402
 from differential.near import draw_near  # noqa: E402
+from differential.open import OPEN  # noqa: E402
 from differential.real import homes, run_mapper  # noqa: E402
 from differential.ruby import as_ruby_reads, draw_ruby_window, with_remainders  # noqa: E402
 from differential.runs import from_record, read_records  # noqa: E402
 from differential.strided import draw_strided  # noqa: E402
+from differential.uber import Uber  # noqa: E402
 
 
 def main() -> None:
@@ -82,6 +84,9 @@ def draw(options: argparse.Namespace, seed: int, bases: list[Case]) -> Case | No
     """Return the case of a seed, none where it is too large."""
     if options.kind == "ruby":
         return draw_ruby_window(seed, options.semantics)
+    if options.kind in OPEN:
+        case = OPEN[options.kind](seed)
+        return case if 0 < Uber(case).size(options.limit) <= options.limit else None
     if options.kind == "near":
         return draw_near(seed, bases, options.limit)
     if options.kind == "mixed":
@@ -116,7 +121,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--timeloop", type=Path, help="folder of the programs")
     parser.add_argument("--out", type=Path, help="folder of the results")
     parser.add_argument("--replay", type=Path, action="append", help="file of stored runs")
-    parser.add_argument("--kind", choices=(*KINDS, "strided", "near", "mixed", "rounded", "ruby"), default="general")
+    parser.add_argument(
+        "--kind", choices=(*KINDS, *OPEN, "strided", "near", "mixed", "rounded", "ruby"), default="general"
+    )
     parser.add_argument("--semantics", default="timeloop-2024", help="version of mixed and of ruby cases")
     parser.add_argument("--base", type=Path, action="append", default=[], help="folder of folders of known cases")
     parser.add_argument("--minutes", type=float, default=10, help="time after which no further case is begun")

@@ -22,18 +22,29 @@ _STEPS = (*[(1, 1)] * 5, (1, 2), (2, 1), (2, 2), (3, 1), (2, 3))
 _UNROLLED = ("M", "M", "P", "R", "PR", "PR", "PM", "RM", "MPR", "C")
 
 
-def draw_linked(seed: int, semantics: tuple[str, ...] = (SEMANTICS[0], *SEMANTICS)) -> Case:
-    """Return the case of a seed: two to four levels, one or two fan-outs, their factors fixed."""
+def draw_linked(
+    seed: int,
+    semantics: tuple[str, ...] = (SEMANTICS[0], *SEMANTICS),
+    unrolled: tuple[str, ...] = _UNROLLED,
+    sizes_unrolled: tuple[int, ...] = (2, 2, 3),
+) -> Case:
+    """Return the case of a seed: two to four levels, one or two fan-outs, their factors fixed.
+
+    Parameters
+    ----------
+    unrolled, sizes_unrolled
+        What is drawn from for the dimensions of a fan-out, and for the factor of each.
+    """
     rng = random.Random(f"linked/{seed}")
     windows = rng.choice(_WINDOWS)
     levels = rng.choices((2, 3, 4), (4, 6, 1))[0]
     sliding = sorted({d for d in "".join(windows) if d.isupper()})
-    choices = (*_UNROLLED, *["PRS"] * (4 if len(sliding) == 3 else 0))
-    unrolled = {level: rng.choice(choices) for level in rng.sample(range(2), rng.choice((1, 2)))}
+    choices = (*unrolled, *["PRS"] * (4 if len(sliding) == 3 else 0))
+    fanned = {level: rng.choice(choices) for level in rng.sample(range(2), rng.choice((1, 2)))}
     slides = rng.random() < 0.4
-    others = {d for own in unrolled.values() for d in own} | ({"M"} if slides else set())
+    others = {d for own in fanned.values() for d in own} | ({"M"} if slides else set())
     dims = [*sliding, *sorted(others - set(sliding))]
-    factors = [{d: rng.choice((2, 2, 3)) if d in unrolled.get(k, "") else 1 for d in dims} for k in range(levels)]
+    factors = [{d: rng.choice(sizes_unrolled) if d in fanned.get(k, "") else 1 for d in dims} for k in range(levels)]
     rests = {d: rng.choice((2, 2, 2, 3, 4)) if d in sliding[:3] else rng.choice((1, 1, 2)) for d in dims}
     rests |= {"P": rng.choice((4, 4, 6)), "M": 2} if slides else {}
     sizes = {d: rests[d] * math.prod(row[d] for row in factors) for d in dims}

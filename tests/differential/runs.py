@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -25,13 +26,21 @@ def to_record(case: Case, real: Outcome) -> dict[str, Any]:
 def from_record(record: dict[str, Any]) -> tuple[Case, Outcome]:
     """Return the run of `to_record`, or of a line that has the answer beside the case instead of under ``real``."""
     answer = dict(record.get("real") or {name: record[name] for name in _ANSWER if name in record})
-    levels = answer.pop("mapping", None)
-    mapping = None if levels is None else Mapping(tuple(_level(level) for level in levels))
-    return Case.from_json(record["case"]), Outcome(**answer, mapping=mapping)
+    levels, case = answer.pop("mapping", None), Case.from_json(record["case"])
+    mapping = None if levels is None else _mapping(levels, case.problem["problem"]["instance"])
+    return case, Outcome(**answer, mapping=mapping)
+
+
+def _mapping(data: list[dict[str, Any]], sizes: dict[str, int]) -> Mapping:
+    """Return a mapping from plain data; residual ends follow from the sizes."""
+    levels = tuple(map(_level, data))
+    ends = {d: math.prod(end for level in levels for other, end in level.loops if other == d) for d in sizes}
+    early = [(d, sizes[d]) for d, end in ends.items() if end != sizes[d]]
+    return Mapping(levels, tuple(early))
 
 
 def _level(data: dict[str, Any]) -> LevelMapping:
-    temporal, spatial = (tuple(tuple(loop) for loop in data[kind]) for kind in ("temporal", "spatial"))
+    temporal, spatial = (tuple(tuple(loop[:n]) for loop in data[kind]) for kind, n in (("temporal", 2), ("spatial", 3)))
     return LevelMapping(data["level"], temporal, spatial, frozenset(data["keep"]))
 
 

@@ -22,6 +22,7 @@ from differential.draw import draw_case
 from differential.linked import draw_linked
 from differential.mixed import draw_mixed
 from differential.native import load
+from differential.open import OPEN
 from differential.shared import draw_shared
 from differential.strided import draw_passed, draw_strided
 from differential.tiny import FAMILIES, draw_tiny
@@ -63,11 +64,15 @@ DRAWS: dict[str, Callable[[int], Case]] = {
     "strided": partial(draw_strided, limit=1500),
     "passed": draw_passed,
     "linked": draw_linked,
+    **OPEN,
     "shared": draw_shared,
     "mixed": lambda seed: draw_mixed(seed, semantics=("timeloop-2024", "timeloop-4", "timeloop-3.0.3")[seed % 3]),
     "general": draw_case,
     "arrays": partial(draw_case, kind="arrays"),
 }
+
+#: How many times as many are drawn of those that take little.
+TIMES = {"linked": 30, "turned": 10, "grouped": 2, "spread": 12, "told": 10}
 
 
 def search_of(kind: str, seed: int) -> Search | None:
@@ -361,6 +366,6 @@ def check_design(kind: str, seed: int) -> tuple[int, int]:
     return bounds, close
 
 
-@by_kind(DRAWS, CASES, first=CASES // 20, times={"linked": 30})
+@by_kind(DRAWS, CASES, first=CASES // 20, times=TIMES)
 def test_no_bound_exceeds_a_nest_that_it_stands_for(kind: str, seeds: range) -> None:
     check_all(partial(check_design, kind), seeds, 20)

@@ -21,8 +21,8 @@ from typing import Any, TypeVar, overload
 from jouleloop.memory import need
 from jouleloop.sources import PACKAGE, cache_home, digest_of, remembered, with_imports
 
-#: Versions whose kernels are kept, some 10 MB each.
-KEPT_VERSIONS = 16
+#: Versions whose kernels are kept, some 50 MB each.
+KEPT_VERSIONS = 6
 
 #: What numba and the libraries below it take [bytes]: without it they crash, or never come to an end.
 _LIBRARIES_BYTES = 450 * 10**6
@@ -94,6 +94,8 @@ class _Waiting:
         """Return the module that makes kernels, which knows all that was defined; raise `MemoryError` without room."""
         if "jouleloop.jit.machine" not in sys.modules:
             need(_LIBRARIES_BYTES)
+            # numba tries what does not fit, and colours an error for each that nobody reads.
+            os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
         machine: Any = importlib.import_module("jouleloop.jit.machine")
         kernels, self.kernels = self.kernels, []
         records, self.records = self.records, []

@@ -2,7 +2,8 @@
 
 numba links what a function calls into it, and optimises that once more at every level. Here a part is compiled alone,
 with little effort, and linked into nothing but the kernel that Python calls; that one is optimised as a whole, once. A
-kernel that is marked ``apart`` is compiled once, and others call it by the address that stands in a table.
+kernel that is marked ``apart`` is compiled once, and others call it by the address that stands in a table. All are
+kept: what is compiled later links the parts that are there.
 """
 
 # mypy: disable-error-code="no-untyped-call,untyped-decorator"
@@ -11,10 +12,10 @@ import contextlib
 import hashlib
 import inspect
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numba
 import numpy as np
@@ -22,7 +23,7 @@ from numba import types
 from numba.extending import lower_builtin, type_callable, typeof_impl
 
 from jouleloop.jit import Recursive, store
-from jouleloop.jit.records import LentArray, RecordType, address_in, inside, lent, register
+from jouleloop.jit.records import LentArray, RecordType, address_in, lent, register
 from jouleloop.memory import need
 
 #: What compiling one kernel takes at most, and loading one [bytes]: without it LLVM ends the process.
@@ -32,6 +33,7 @@ _TABLE = np.zeros(2**20, np.intp)
 #: Effort of LLVM for what is linked into others, and for kernels.
 _PART, _WHOLE = 1, 3
 Kinds = tuple[Any, ...]
+_NUMBERS = (None, bool, int, float)
 
 
 @dataclass
@@ -41,8 +43,8 @@ class _Made:
     dispatcher: Any
     kinds: Kinds
     effort: int
-    needs: set[tuple[str, Kinds]] = field(default_factory=set)
-    """The kernels that it calls by address."""
+    calls: dict[tuple[str, Kinds], str] = field(default_factory=dict)
+    """The names in the code of what it calls; none for what it, or a part of it, calls by address."""
     parts: dict[Any, None] = field(default_factory=dict)
     """The code of what it calls otherwise, and of what that calls."""
 
@@ -51,9 +53,19 @@ class _Made:
         """What numba knows of the compiled function."""
         return self.dispatcher.overloads[self.kinds]
 
+    @property
+    def symbol(self) -> str:
+        """The name that code which calls it has for it."""
+        return str(self.result.fndesc.llvm_func_name)
 
-class _LeavesError(TypeError):
-    """An array leaves a kernel, and nothing holds it."""
+    def note(self, kernel: Any, called: "_Made") -> None:
+        """Note that it calls a kernel."""
+        if _by_address(kernel, called.kinds):
+            self.calls[kernel.name, called.kinds] = ""
+        else:
+            self.calls |= {one: "" for one, symbol in called.calls.items() if not symbol}
+            self.calls[kernel.name, called.kinds] = called.symbol
+            self.parts |= {**called.parts, called.result.library: None}
 
 
 _CONFIG: Any = numba.config
@@ -63,7 +75,7 @@ _KERNELS: dict[str, Any] = {}
 _UNTYPED: list[Any] = []
 #: By function, what numba compiles of a kernel that calls itself; None where nothing does.
 _RECURSIVE: dict[Any, Any] = {}
-_MADE: dict[tuple[Any, Kinds, bool], _Made] = {}
+_MADE: dict[tuple[Any, Kinds, int], _Made] = {}
 #: What is being compiled, outermost first.
 _MAKING: list[_Made] = []
 _PLACES: dict[int, tuple[str, Kinds]] = {}
@@ -72,14 +84,9 @@ _PLACES: dict[int, tuple[str, Kinds]] = {}
 def entry(kernel: Any, arguments: tuple[Any, ...], known: Any) -> Any:
     """Return what Python calls with arguments as these, and as those it knows; it raises `TypeError` for others."""
     with _LOCK:
-        kinds = tuple(numba.typeof(one) for one in arguments)
-        lent_kinds = tuple(map(lent, kinds))
-        try:
-            # What is kept for arrays that are held was refused for others, see `_check`.
-            held = store.place(kernel, kinds, from_python=True).exists()
-            made = _make(kernel, kinds if held else lent_kinds, from_python=True)
-        except _LeavesError:
-            made = _make(kernel, kinds, from_python=True)
+        kinds = _kinds_of(kernel, map(numba.typeof, arguments))
+        made = _make(kernel, kinds, from_python=True)
+        _check(kernel.name, made.result.signature)
         if known is None:
             known = made.dispatcher
         else:
@@ -99,7 +106,7 @@ def introduce(kernel: Any) -> None:
 def _typeof_recursive(kernel: Any, _: Any) -> Any:
     """Return the type of a function of numba's own, so that it finds the function in what it compiles."""
     if _RECURSIVE.get(kernel.function) is None:
-        _RECURSIVE[kernel.function] = _dispatcher(kernel, no_cpython_wrapper=True)
+        _RECURSIVE[kernel.function] = _dispatcher(kernel, _PART)
     return types.Dispatcher(_RECURSIVE[kernel.function])
 
 
@@ -111,13 +118,9 @@ def _tell(kernel: Any) -> None:
     def _typing(_: Any) -> Any:
         def typer(*arguments: Any, **named: Any) -> Any:
             given = tuple(types.unliteral(one) for one in signature.bind(*arguments, **named).args)
-            kinds = tuple(map(inside, given))
+            kinds = _kinds_of(kernel, given)
             made = _make(kernel, kinds)
-            if _by_address(kernel, kinds):
-                _MAKING[-1].needs.add((kernel.name, kinds))
-            else:
-                _MAKING[-1].needs |= made.needs
-                _MAKING[-1].parts |= {**made.parts, made.result.library: None}
+            _MAKING[-1].note(kernel, made)
             return made.result.signature.return_type(*given)
 
         typer.__signature__ = signature  # type: ignore[attr-defined]
@@ -125,9 +128,10 @@ def _tell(kernel: Any) -> None:
 
     @lower_builtin(kernel, types.VarArg(types.Any))
     def _call(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
-        kinds = tuple(map(inside, called.args))
+        kinds = _kinds_of(kernel, called.args)
         made = _make(kernel, kinds)
         result = made.result
+        arguments = [context.cast(builder, *one) for one in zip(arguments, called.args, kinds, strict=True)]
         if not _by_address(kernel, kinds):
             if _MAKING[-1].effort == _WHOLE:
                 for library in (result.library, *reversed(made.parts)):
@@ -150,6 +154,13 @@ def introduce_record(kind: type[Any]) -> None:
     register(kind, _TABLE.ctypes.data)
 
 
+def _kinds_of(kernel: Any, given: Iterable[Any]) -> Kinds:
+    """Return the types of arguments that a kernel sees: what returns numbers alone is lent its arrays."""
+    returned = kernel.function.__annotations__.get("return", Any)
+    numbers = all(one in _NUMBERS for one in get_args(returned) or (returned,))
+    return tuple(map(lent, given) if numbers else given)
+
+
 def _by_address(kernel: Any, kinds: Kinds) -> bool:
     return kernel.apart and any(isinstance(one, RecordType) for one in kinds)
 
@@ -161,12 +172,13 @@ def _place_of(name: str, kinds: Kinds) -> int:
 
 def _make(kernel: Any, kinds: Kinds, *, from_python: bool = False) -> _Made:
     """Return a kernel, loaded or compiled, and all that it calls."""
-    found = _MADE.get((kernel, kinds, from_python))
+    apart = _by_address(kernel, kinds)
+    # What is linked into others is optimised there, and Python cannot call it.
+    effort = _WHOLE if from_python or apart else _PART
+    found = _MADE.get((kernel, kinds, effort))
     if found is None:
-        # What Python calls needs another entry; its code is the same.
-        found = _kept(kernel, kinds, from_python) if from_python or _by_address(kernel, kinds) else _part(kernel, kinds)
-        _MADE[kernel, kinds, from_python] = found
-        if _by_address(kernel, kinds) and not from_python:
+        found = _MADE[kernel, kinds, effort] = _kept(kernel, kinds, effort)
+        if apart:
             _publish(kernel.name, found)
     return found
 
@@ -176,36 +188,46 @@ def _publish(name: str, made: _Made) -> None:
     place = _place_of(name, made.kinds)
     if _PLACES.setdefault(place, (name, made.kinds)) != (name, made.kinds):
         raise RuntimeError(f"{name} and {_PLACES[place][0]} have one place: rename one")
-    _TABLE[place] = made.result.library.get_pointer_to_function(made.result.fndesc.llvm_func_name)
+    _TABLE[place] = made.result.library.get_pointer_to_function(made.symbol)
 
 
-def _part(kernel: Any, kinds: Kinds) -> _Made:
-    return _compile(_dispatcher(kernel, no_cpython_wrapper=True, forceinline=kernel.inline), kinds, _PART)
-
-
-def _kept(kernel: Any, kinds: Kinds, from_python: bool) -> _Made:
+def _kept(kernel: Any, kinds: Kinds, effort: int) -> _Made:
     """Return a kernel from its folder; where there is none, or it is damaged, compile it and keep it."""
-    home = store.place(kernel, kinds, from_python=from_python)
-    needs = store.read(home)
-    if needs is not None:
-        need(_LOADING_BYTES)
-        made = _compile(_cached(kernel, home), kinds, _WHOLE)
-        if made.dispatcher.stats.cache_hits:
-            for name, others in needs:
-                _make(_KERNELS[name], others)
-            made.needs = needs
-            return made
+    home = store.place(kernel, kinds, effort)
+    loaded = _load(kernel, kinds, effort, home)
+    if loaded is not None:
+        return loaded
     need(_COMPILING_BYTES)
     while _UNTYPED:
         _tell(_UNTYPED.pop())
     try:
-        with store.replacing(home) as temporary:
-            made = _compile(_cached(kernel, temporary), kinds, _WHOLE)
-            if from_python:
-                _check(kernel.name, made.result.signature)
-            store.seal(temporary, home, made.needs)
+        with store.keeping(home) as temporary:
+            made = _compile(_cached(kernel, effort, temporary), kinds, effort)
+            linked = effort == _WHOLE
+            store.seal(temporary, home, {one: symbol for one, symbol in made.calls.items() if not (linked and symbol)})
     except OSError:  # no room for it: the next process compiles
-        made = _compile(_dispatcher(kernel), kinds, _WHOLE)
+        made = _compile(_dispatcher(kernel, effort), kinds, effort)
+    return made
+
+
+def _load(kernel: Any, kinds: Kinds, effort: int, home: Path) -> _Made | None:
+    """Return a kernel from a folder with all that it calls; None where it has to be compiled."""
+    calls = store.read(home)
+    if calls is None:
+        return None
+    need(_LOADING_BYTES)
+    called = {one: _make(_KERNELS[one[0]], one[1]) for one in calls}
+    # A part calls others by the names that they had when it was compiled: one that was lost has another now.
+    if any(symbol not in ("", called[one].symbol) for one, symbol in calls.items()):
+        store.remove(home)
+    if store.read(home) != calls:  # another process replaces it meanwhile
+        return None
+    made = _compile(_cached(kernel, effort, home), kinds, effort)
+    if not made.dispatcher.stats.cache_hits:
+        store.remove(home)
+        return None
+    for (name, _), other in called.items():
+        made.note(_KERNELS[name], other)
     return made
 
 
@@ -215,17 +237,19 @@ def _check(name: str, signature: Any) -> None:
     if any(issubclass(one, types.BaseNamedTuple) for one in returned):
         raise TypeError(f"{name}: a waiting signal breaks a named tuple that is returned")
     if returned & {types.Array, LentArray} and any(isinstance(one, LentArray | RecordType) for one in signature.args):
-        raise _LeavesError(f"{name}: nothing holds an array of a record that is returned")
+        raise TypeError(f"{name}: nothing holds an array of a record that is returned")
 
 
-def _cached(kernel: Any, home: Path) -> Any:
+def _cached(kernel: Any, effort: int, home: Path) -> Any:
     with _set(CACHE_DIR=str(home)):
-        return _dispatcher(kernel, cache=True)
+        return _dispatcher(kernel, effort, cache=True)
 
 
-def _dispatcher(kernel: Any, **options: Any) -> Any:
-    """Return what compiles a kernel, without what C would call."""
+def _dispatcher(kernel: Any, effort: int, **options: Any) -> Any:
+    """Return what compiles a kernel, without what C would call, and a part without what Python would."""
     compiler: Any = numba.njit
+    if effort == _PART:
+        options |= {"no_cpython_wrapper": True, "forceinline": kernel.inline}
     return compiler(no_cfunc_wrapper=True, **options)(kernel.function)
 
 

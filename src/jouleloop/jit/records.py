@@ -56,7 +56,7 @@ class _Lent(models.ArrayModel):
 
 
 def lent(kind: Any) -> Any:
-    """Return the type of an array that Python holds; any other type as it is."""
+    """Return the type of an array that the caller holds; any other type as it is."""
     if type(kind) is not types.Array:
         return kind
     return LentArray(kind.dtype, kind.ndim, kind.layout, readonly=not kind.mutable, aligned=kind.aligned)
@@ -66,6 +66,12 @@ def lent(kind: Any) -> Any:
 def _as_any(_context: Any, _builder: Any, _from: Any, _to: Any, array: Any) -> Any:
     """Write what takes an array for one that has to be held: it has no owner, so that holding it does nothing."""
     return array
+
+
+@lower_cast(types.Array, LentArray)
+def _as_lent(context: Any, builder: Any, kind: Any, _to: Any, array: Any) -> Any:
+    """Write what lends an array to a kernel that is called."""
+    return _unheld(context, builder, kind, array)
 
 
 class RecordType(types.Type):
@@ -78,21 +84,7 @@ class RecordType(types.Type):
         super().__init__(name=f"{name}({', '.join(str(kind) for _, kind in fields)})")
 
 
-class GivenType(RecordType):
-    """The type of a record that Python hands over; numba writes what takes it apart for no other."""
-
-    def __init__(self, inside: RecordType) -> None:
-        self.inside = inside
-        super().__init__(f"given {inside.record}", inside.fields)
-
-
-def inside(kind: Any) -> Any:
-    """Return the type that other kernels see what Python hands over as."""
-    return kind.inside if isinstance(kind, GivenType) else kind
-
-
 @register_model(RecordType)
-@register_model(GivenType)
 class _Address(models.PrimitiveModel):
     """A record is held as the address of its fields, before them the address of the table of kernels."""
 
@@ -180,8 +172,8 @@ def _lay_out(kind: RecordType, given: Any, c: Any, cleanups: list[tuple[Any, Any
     return record, failed
 
 
-@unbox(GivenType)
-def _unbox(kind: GivenType, given: Any, c: Any) -> Any:
+@unbox(RecordType)
+def _unbox(kind: RecordType, given: Any, c: Any) -> Any:
     """Write what takes a named tuple apart; its fields are held until the call ends."""
     cleanups: list[tuple[Any, Any]] = []
     record, failed = _lay_out(kind, given, c, cleanups)
@@ -194,6 +186,6 @@ def register(record: type[Any], table: int) -> None:
     setattr(record, _TABLE, table)
 
     @typeof_impl.register(record)
-    def _typeof(value: Any, context: Any) -> GivenType:
-        kinds = [(field, inside(typeof_impl(one, context))) for field, one in zip(value._fields, value, strict=True)]
-        return GivenType(RecordType(name, tuple(kinds)))
+    def _typeof(value: Any, context: Any) -> RecordType:
+        kinds = [(field, typeof_impl(one, context)) for field, one in zip(value._fields, value, strict=True)]
+        return RecordType(name, tuple(kinds))

@@ -1,4 +1,4 @@
-"""Keeps kernels: a folder for each, with the files of numba's own cache, what it calls by address, and a digest.
+"""Keeps kernels: a folder for each, with the files of numba's own cache, what it calls, and a digest.
 
 numba loads whatever bytes it finds. The digest covers the name of the folder and all in it: what is damaged, or stands
 under another name, is removed and compiled anew. What a compiled kernel calls and the constants it holds, which numba
@@ -20,9 +20,9 @@ import numba
 
 from jouleloop import jit
 
-_DIGEST, _NEEDS = "digest", "needs"
+_DIGEST, _CALLS = "digest", "calls"
 #: Of what machine code shares with other: raised where `jouleloop.jit` changes.
-_FORMAT = "9"
+_FORMAT = "10"
 
 
 @cache
@@ -36,23 +36,28 @@ def _machine() -> tuple[str, ...]:
     return (_FORMAT, platform.python_version(), numba.__version__, str(config.CPU_NAME), *told)
 
 
-def place(kernel: Any, kinds: tuple[Any, ...], *, from_python: bool) -> Path:
+def place(kernel: Any, kinds: tuple[Any, ...], effort: int) -> Path:
     """Return the folder of a kernel for some types of arguments."""
     source = Path(kernel.function.__code__.co_filename)
     content = source.read_bytes() if source.exists() else b""
-    told = repr((kernel.name, kinds, from_python, str(source.resolve()), _machine())).encode() + content
+    told = repr((kernel.name, kinds, effort, str(source.resolve()), _machine())).encode() + content
     return jit.folder() / f"{kernel.name}-{hashlib.sha256(told).hexdigest()[:16]}"
 
 
 def read(home: Path) -> Any:
-    """Return what a kernel calls by address, names and types; None where there is no kernel, removed if damaged."""
+    """Return what a kernel calls, see `jouleloop.jit.machine`; None where there is no kernel, removed if damaged."""
     try:
         if (home / _DIGEST).read_bytes() == _digest(home, home.name):
-            return pickle.loads((home / _NEEDS).read_bytes())  # noqa: S301 - as numba's cache does
+            return pickle.loads((home / _CALLS).read_bytes())  # noqa: S301 - as numba's cache does
     except OSError:
         pass
-    shutil.rmtree(home, ignore_errors=True)
+    remove(home)
     return None
+
+
+def remove(home: Path) -> None:
+    """Remove a kernel that is damaged, or calls what is no more."""
+    shutil.rmtree(home, ignore_errors=True)
 
 
 def _digest(folder: Path, name: str) -> bytes:
@@ -64,19 +69,18 @@ def _digest(folder: Path, name: str) -> bytes:
 
 
 @contextlib.contextmanager
-def replacing(home: Path) -> Iterator[Path]:
-    """Give a folder that stands in the place of another at the end, whole or not at all."""
+def keeping(home: Path) -> Iterator[Path]:
+    """Give a folder that stands in its place at the end, whole or not at all."""
     temporary = Path(tempfile.mkdtemp(prefix=".new-", dir=home.parent))
     try:
         yield temporary
-        shutil.rmtree(home, ignore_errors=True)
-        with contextlib.suppress(OSError):  # another process has kept it meanwhile
+        with contextlib.suppress(OSError):  # another process has kept it meanwhile, and others may be loading that
             temporary.rename(home)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def seal(folder: Path, home: Path, needs: Any) -> None:
-    """Write what a kernel calls by address, and the digest that it is to have under another name."""
-    (folder / _NEEDS).write_bytes(pickle.dumps(needs))
+def seal(folder: Path, home: Path, calls: Any) -> None:
+    """Write what a kernel calls, and the digest that it is to have under another name."""
+    (folder / _CALLS).write_bytes(pickle.dumps(calls))
     (folder / _DIGEST).write_bytes(_digest(folder, home.name))

@@ -177,7 +177,8 @@ def count_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays, wire
     start = np.empty(levels, np.int64)
     total = 0
     for level in range(levels):
-        inner_extent[level] = extent
+        for d in range(dims):
+            inner_extent[level, d] = extent[d]
         start[level] = total
         spatials = _place_loops(nest, level, SPATIAL, extent, spatial[level])
         for v in range(spaces):

@@ -25,6 +25,7 @@ from jouleloop.optimum.group_lattice import (
     new_lattice,
 )
 from jouleloop.optimum.passing import MOST_LAID_OUT, unrolled_ranks, words_passed
+from jouleloop.optimum.units import sure_shares
 from jouleloop.optimum.words import values_of
 
 #: Unrollings of a group whose instances are looked at one by one.
@@ -43,6 +44,8 @@ class _Rows(NamedTuple):
     parted: Floats
     idle: Floats
     passed: Floats
+    served: Floats
+    stands: Floats
 
 
 class Unrollings(NamedTuple):
@@ -81,6 +84,8 @@ class Boundaries:
         self.lattice = new_lattice(self.layer, self.side)
         meshes = self.hardware.levels[["fanout_x", "fanout_y"]].tolist()
         self.rows = [self._rows(row, (x, y)) for row, (x, y) in zip(parts.row, meshes, strict=True)]
+        last = int(case.unrolled.origin[0])
+        self.rows[: last + 1] = [self._of_units(k, row) for k, row in enumerate(parts.row[: last + 1])]
         self.partition = np.array([float(box_words(coef, self.layer.bounds)) for coef in self.layer.coef])
         self._fans: dict[tuple[int, int, bytes], Fan] = {}
 
@@ -118,7 +123,27 @@ class Boundaries:
         plain = (coef != 0).any(axis=1) & (side["halo"] < 0)
         parted = np.stack([np.where(own, 1, row).prod(axis=1) for own in plain], axis=1).astype(float)
         idle = np.stack([np.where(own, row, 1).prod(axis=1) for own in side["idle"]], axis=1).astype(float)
-        return _Rows(shift.astype(np.int64), used, chained, alike, linked, share, parted, idle, passed)
+        last = alike, 1.0 / alike  # of fan-outs next to the units see `_of_units`
+        return _Rows(shift.astype(np.int64), used, chained, alike, linked, share, parted, idle, passed, *last)
+
+    def _of_units(self, k: int, row: Ints) -> _Rows:
+        """Return the rows of a level whose factors may be those next to the units, with what the units ask for.
+
+        By data space: how many units one word that is asked for serves at most, links too but for steps that stand;
+        and how many words a unit asks for in those, at least.
+        """
+        own, bounds, merged = self.rows[k], self.layer.bounds, bool(self.case.unrolled.origin[0] != 0)
+        served, stands = own.served.copy(), np.where(own.idle > 1, 0.0, own.stands)
+        for v, coef in enumerate(self.layer.coef if k == 0 else ()):
+            halo = self.side["halo"][v]
+            for n, factors in enumerate(row):
+                if own.idle[n, v] == 1 and not ((halo >= 0) & ((factors > 1) | merged)).any():
+                    continue
+                chains = 1.0 / factors[halo >= 0].max(initial=1)
+                shares = sure_shares(coef, self.side[v], factors, bounds, bounds // factors, chains, merged)
+                words = 1.0 / (own.linked[n, v] * chains)
+                served[n, v], stands[n, v] = 1.0 / (words * shares[1]), words * shares[2]
+        return own._replace(served=served, stands=stands)
 
     def _passed(self, row: Ints, v: int, mesh: tuple[int, int]) -> tuple[Floats, Floats, Floats]:
         """Return by row the share of a data space's words that a level which keeps nothing asks for, at least.
@@ -239,23 +264,26 @@ class Boundaries:
         own = self.rows[first]
         rows = chosen[first]
         shift, share = own.shift[rows], own.share[rows]
-        asked, idle, chained, alike = own.linked[rows], own.idle[rows], own.chained[rows], own.alike[rows]
+        asked, idle, chained = own.linked[rows], own.idle[rows], own.chained[rows]
+        served, stands = own.served[rows], own.stands[rows]
         for k in range(first + 1, top + 1):
             more, rows = self.rows[k], chosen[k]
             shift = (shift[:, None] + more.shift[rows]).reshape(-1, shift.shape[1])
             share = np.repeat(share, len(rows), axis=0)
             asked = (asked[:, None] * more.alike[rows]).reshape(len(shift), -1)
-            alike = (alike[:, None] * more.alike[rows]).reshape(len(shift), -1)
+            served = (served[:, None] * more.alike[rows]).reshape(len(shift), -1)
+            stands = (stands[:, None] * more.stands[rows]).reshape(len(shift), -1)
             chained = (chained[:, None] * more.chained[rows]).reshape(len(shift), -1)
             idle = (idle[:, None] * more.idle[rows]).reshape(len(shift), -1)
             fits = (shift <= self.lattice.most).all(axis=1)
             shift, share, asked, idle = shift[fits], share[fits], asked[fits], idle[fits]
-            chained, alike = chained[fits], alike[fits]
+            chained, served, stands = chained[fits], served[fits], stands[fits]
         shared = self.lattice.shared
         ratio = idle / asked
-        marks = np.concatenate([shift, share * shared, ratio * shared, chained, alike], axis=1)
+        marks = np.concatenate([shift, share * shared, ratio * shared, chained, served, stands], axis=1)
         _, kept = np.unique(marks, axis=0, return_index=True)
-        shift, share, ratio, chained, alike = shift[kept], share[kept], ratio[kept], chained[kept], alike[kept]
+        shift, share, ratio = shift[kept], share[kept], ratio[kept]
+        chained, served, stands = chained[kept], served[kept], stands[kept]
         classes, place = np.unique(
             np.concatenate([share * shared, ratio * shared], axis=1), axis=0, return_inverse=True
         )
@@ -263,6 +291,6 @@ class Boundaries:
         order = np.argsort(place, kind="stable")
         spaces = len(shared)
         share, ratio = np.ascontiguousarray(classes[:, :spaces]), np.ascontiguousarray(classes[:, spaces:])
-        instances = chained[order], alike[order]
+        instances = chained[order], served[order], stands[order]
         self._fans[key] = new_fan(self.lattice, shift[order], place[order], share, ratio, instances)
         return self._fans[key]

@@ -37,7 +37,6 @@ from jouleloop.optimum.arrays import (
     TAKE,
     Arrangements,
     Case,
-    Found,
     Path,
     Stack,
     Tally,
@@ -60,6 +59,7 @@ from jouleloop.optimum.order import (
 )
 from jouleloop.optimum.path import (
     asks,
+    copy_nest,
     cross,
     enter_pj,
     extents,
@@ -141,14 +141,6 @@ def _next_arrangement(arrangements: Arrangements, run: Record, chosen: Ints, mem
 
 
 @njit
-def _copy(nest: NestArrays, found: Found) -> None:
-    """Let a nest be the best."""
-    found.keep[:] = nest.keep
-    found.counts[:] = nest.counts
-    found.loops[:] = nest.loops
-
-
-@njit
 def _holds_passed(case: Case, keep: Bools, work: WorkArrays) -> bool:
     """Whether levels that words pass through hold their tiles: bounds take those words to pass by."""
     for level in range(keep.shape[0]):
@@ -212,7 +204,7 @@ def _evaluate_arrangements(
         best[0].cycles = cycles
         best[0].product = total_pj * float(cycles) ** best[0].delay_power
         tally.found.arrangement[0] = member
-        _copy(nest, tally.found)
+        copy_nest(nest, tally.found)
     return float(least_pj)
 
 

@@ -206,8 +206,11 @@ class Fan(NamedTuple):
     share, ratio
         By class and data space that shares a rank: the share of the words that is counted as fills, and the words asked
         for over those that the tile outside tells, at least.
-    chained, alike
-        By factors and data space, the instances that ask for one box, of all and in the mean, at most, without links.
+    chained, served
+        By factors and data space, the instances that ask for one box, of all, at most, without links; and the units
+        that one word serves, in the mean over steps that do not stand.
+    stands
+        By factors and data space, words that a unit asks for where a step stands, at least in the mean.
     """
 
     shift: Ints
@@ -219,11 +222,12 @@ class Fan(NamedTuple):
     share: Floats
     ratio: Floats
     chained: Floats
-    alike: Floats
+    served: Floats
+    stands: Floats
 
 
 def new_fan(
-    lattice: Lattice, shift: Ints, kind: Ints, share: Floats, ratio: Floats, instances: tuple[Floats, Floats]
+    lattice: Lattice, shift: Ints, kind: Ints, share: Floats, ratio: Floats, instances: tuple[Floats, Floats, Floats]
 ) -> Fan:
     """Return a fan-out of factors in the order of their classes, see `Fan`."""
     shift = np.ascontiguousarray(shift)

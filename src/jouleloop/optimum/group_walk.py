@@ -387,7 +387,7 @@ class Walk:
             found = []
             for mark in np.unique(marks, axis=0):
                 own = (marks == mark).all(axis=1)
-                instances = fan.chained[own], fan.alike[own]
+                instances = fan.chained[own], fan.served[own], fan.stands[own]
                 some = new_fan(self.lattice, fan.shift[own], fan.kind[own], fan.share, fan.ratio, instances)
                 found.append((dict(zip(passing, mark.tolist(), strict=True)), some))
             self._apart[key] = found

@@ -5,11 +5,10 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 
 import numpy as np
 
-from jouleloop.model.arrays import REUSE, Bools, Floats, Ints
+from jouleloop.model.arrays import REUSE, Bools, Floats, Ints, Records
 from jouleloop.optimum.arrays import Case, Parts
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
 from jouleloop.optimum.group_lattice import (
@@ -107,28 +106,31 @@ class Groups:
 
         They hold nothing of any step.
         """
-        price, fan = edge.price, edge.fan
-        total = np.zeros(len(fan.shift))
-        for v in range(len(price)):
-            asked = 0.0 if self.linked[v] else self.macs / fan.alike[:, v] / price["beyond"][v]
-            words = np.maximum(asked, price["least_words"][v] - price["rounded"][v])
-            total += words * price["ask_pj"][v] + np.maximum(0.0, words - price["free"][v]) * price["again_pj"][v]
-        left = np.flatnonzero(total + after[fan.step] < room_pj)
-        for x, cost_pj in zip(fan.step[left].tolist(), total[left].tolist(), strict=True):
+        fan, saved = edge.fan, self.lattice.saved
+        most = self.macs / edge.price["beyond"]
+        moved, stands = most / fan.served, most * fan.stands
+        still = 1.0 - 1.0 / self.lattice.rest[:, 0]
+        least_pj = _units_pj(edge.price, np.minimum(moved, moved + (stands - moved) * still))
+        left = np.flatnonzero(least_pj + after[fan.step] < room_pj)
+        for k in left.tolist():
+            x = fan.step[k]
             own = table.out[x]
             if not table.found[x]:
                 own[:] = np.inf
                 table.found[x] = True
-            own[self.lattice.valid[x] & (cost_pj < own)] = cost_pj
+            cost_pj = least_pj[k]
+            if (stands[k] < moved[k]).any():
+                some = np.minimum(stands[k] - moved[k], 0.0)
+                cost_pj = _units_pj(edge.price, moved[k] + some * (1.0 - 1.0 / saved))
+            np.minimum(own, np.where(self.lattice.valid[x], cost_pj, np.inf), out=own)
         return bool(len(left))
 
-    @cached_property
-    def linked(self) -> list[bool]:
-        """Return by data space whether units may hand it on: where two may hold one word, or share a rank."""
-        last = int(self.case.unrolled.origin[0])
-        moved = [(row.idle > 1).any(axis=0) | (row.share < 1).any(axis=0) for row in self.rows[: last + 1]]
-        found: list[bool] = np.any(moved, axis=0).tolist()
-        return found
+
+def _units_pj(price: Records, words: Floats) -> Floats:
+    """Return what words that units ask for cost [pJ], the last axis of data spaces, of each so many at least."""
+    words = np.maximum(words, price["least_words"]) - price["rounded"]
+    total: Floats = (words * price["ask_pj"] + np.maximum(0.0, words - price["free"]) * price["again_pj"]).sum(axis=-1)
+    return total
 
 
 def path_of(keep: Bools) -> list[State]:

@@ -278,7 +278,8 @@ def spread(case: Case, parts: Parts, part: int) -> int:
     for v in range(first, spaces):
         if parts.rank[part, v] + 1 < parts.column_counts[v]:
             new = parts.stand[0].parts + added
-            parts.rank[new] = parts.rank[part]
+            for other in range(spaces):
+                parts.rank[new, other] = parts.rank[part, other]
             parts.rank[new, v] += 1
             _add(parts, u, base_pj, new, SKETCHED)
             added += 1

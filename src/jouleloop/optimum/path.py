@@ -1,11 +1,15 @@
 """The path of the descent: loops placed so far, the states of the bound tables they lead to, what they surely cost."""
 
+from typing import Any
+
 import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
+    SPATIAL,
     TEMPORAL,
     Ints,
+    NestArrays,
     Records,
 )
 from jouleloop.model.kernel import box_words
@@ -24,6 +28,18 @@ from jouleloop.optimum.words import (
     shape_of,
     words_of_plain_ranks,
 )
+
+
+@njit
+def copy_nest(nest: NestArrays, found: Any) -> None:
+    """Let a nest be the best; a slice for a slice would compile what tells of shapes that differ."""
+    for level in range(nest.keep.shape[0]):
+        for v in range(nest.keep.shape[1]):
+            found.keep[level, v] = nest.keep[level, v]
+        for kind in (SPATIAL, TEMPORAL):
+            found.counts[level, kind] = nest.counts[level, kind]
+            for i in range(nest.counts[level, kind]):
+                found.loops[level, kind, i] = nest.loops[level, kind, i]
 
 
 @njit

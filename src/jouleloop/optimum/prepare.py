@@ -16,6 +16,7 @@ from jouleloop.model.arrays import (
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import MOVED, PLAIN, SIDE, STANDING, Case, Unrolled
 from jouleloop.optimum.costs import clear_rate, crossing_pj, fill_rate, network_pj
+from jouleloop.optimum.units import sure_shares
 from jouleloop.optimum.words import offsets_of
 
 
@@ -267,22 +268,29 @@ def _unit_words(case: Case, steps: float, v: int, level: int) -> tuple[float, fl
 
     And what networks charge for them [pJ].
 
-    Units hold nothing, so a neighbour may hand an operand on in every step that does not move a rank of one dimension.
+    Units hold nothing, so a neighbour may hand an operand on in steps that do not move a rank of one dimension.
     """
     coef, unrolled, axis = case.target.layer.coef[v], case.unrolled, case.grid.axis
     side = unrolled.side[v]
-    words = steps
-    linked = _coincide(side, unrolled.factors, 0, unrolled.origin[0])
+    held = _coincide(side, unrolled.factors, 0, unrolled.origin[0])
+    near, standing, apart = False, 1.0, 1.0
     for d in range(side.shape[0]):
-        linked = linked or unrolled.near[0, v, d] == 1
-    if linked:
-        words = 1.0
-        for d in range(side.shape[0]):
-            if not side[d].idle and side[d].halo < 0:
-                words *= axis[d].rest
-    sent_pj = network_pj(unrolled.rate, -1, v, words, 0.0, steps - words)
-    words *= _spread(coef, side, unrolled.inside[0], unrolled.factors[0], axis)[0]
-    return words * _chain(coef, unrolled, 1, level), sent_pj
+        near = near or unrolled.near[0, v, d] == 1
+        if side[d].idle:
+            standing *= axis[d].rest
+        elif side[d].halo < 0:
+            apart *= axis[d].rest
+    distinct, chains, _ = _spread(coef, side, unrolled.inside[0], unrolled.factors[0], axis)
+    plain = asked = steps
+    if held or near:
+        bounds, rest = case.target.layer.bounds, axis["rest"]
+        merged = held and unrolled.origin[0] != 0
+        sure, moved, single = sure_shares(coef, side, unrolled.factors[0], bounds, rest, chains / distinct, merged)
+        moving = steps / standing
+        plain = max(apart, moving * sure)
+        asked = max(apart, min(steps * moved, moving * moved + (steps - moving) * single))
+    sent_pj = network_pj(unrolled.rate, -1, v, plain, 0.0, steps - plain)
+    return asked * distinct * _chain(coef, unrolled, 1, level), sent_pj
 
 
 @njit

@@ -26,17 +26,17 @@ class Steps(NamedTuple):
 class Boundaries(Charges):
     """What boundaries cost at least under one choice of what is kept and one unrolling."""
 
+    @kept
     def units(self) -> Energy:
         """Energy of all operations and of what the compute units ask for, at least."""
         total: Energy = self.design.compute * math.prod(self.design.bounds)
         # Lemma *leakage*: a cycle a step, at least.
         total += sum(row[3] * n for row, n in zip(self.design.energies, self.instances, strict=True)) * self.steps
         for v in self.spaces:
-            words = self.steps
-            if self.coincide(0, v) or self.near(0, v):
-                own = enumerate(self.design.shared[v])
-                words = math.prod(self.rest[d] for d, r in own if r is None and not self.design.still[v][d])
-            total += self.cross(0, v, Steps(words))
+            plain, asked = self.asked_by_units(v)
+            boxes = math.prod(self.offsets(0, v))
+            words = math.ceil(asked * boxes) * self.widest(1, self.parent(-1, v) or 0, v)
+            total += self.price(-1, v, words, 0, math.ceil(plain) * boxes, 1)
         return total
 
     # A boundary whose loops outside are all chosen.

@@ -1,13 +1,15 @@
 """What follows from an unrolling and a choice of what is kept alone, before any tile is known."""
 
+import itertools
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from typing import Any, TypeVar
 
-from jouleloop.proof.design import Design, Factors, Keep, divisors
+from jouleloop.proof.design import Design, Factors, Keep, divisors, primes
 
 #: What Timeloop adds in doubles and cuts to an integer can be this much less, relatively, than the exact sum.
 DOUBLES = Fraction(1, 10**12)
@@ -94,6 +96,46 @@ class Unrolled:
         ranks = {r for r in self.design.shared[v] if r is not None}
         along = (math.prod(self.factors[level][d] for d in self.design.ranks[v][r]) for r in ranks)
         return Fraction(1, max(along, default=1))
+
+    def asked_by_units(self, v: int) -> tuple[Fraction, Fraction]:
+        """Steps in which all units ask, at least, and those in which they would ask for as much (*compute units*)."""
+        shared, still, ranks = self.design.shared[v], self.design.still[v], self.design.ranks[v]
+        alone = Fraction(math.prod(n for d, n in enumerate(self.rest) if shared[d] is None and not still[d]))
+        held = self.coincide(0, v)
+        if not held and not self.near(0, v):
+            return Fraction(self.steps), Fraction(self.steps)
+        moving = self.steps // math.prod(n for d, n in enumerate(self.rest) if still[d])
+        ends = Fraction(self.ends(0, v), math.prod(self.offsets(0, v)))
+        single = Fraction(1) if not held else Fraction(0)
+        if held and not any(f > 1 for d, f in enumerate(self.factors[0]) if still[d]) and 0 not in self.design.empty:
+            places = [self._places(rank).values() for rank in ranks]
+            single = math.prod((Fraction(sum(n == 1 for n in own), len(own)) for own in places), start=Fraction(1))
+        plain = moved = Fraction(1)
+        for d, r in enumerate(shared):
+            if r is None or self.rest[d] == 1:
+                continue
+            cancels = any(e != d and self.rest[e] > 1 for e in ranks[r])
+            own, share = 1 - Fraction(1, primes(self.rest[d])[0]), self._new_share(ranks[r], d)
+            plain = min(plain, own if share == 1 else Fraction(0))
+            moved = min(moved, own * share + (1 - own) * min(share, ends, single if cancels else 1))
+        asked = min(self.steps * moved, moving * moved + (self.steps - moving) * single)
+        return max(alone, moving * plain), max(alone, asked)
+
+    def _places(self, rank: Mapping[int, int]) -> Counter[int]:
+        """How many units hold each of the values of a rank in one step."""
+        wide = ([abs(c) * i for i in range(self.factors[0][d])] for d, c in rank.items())
+        return Counter(sum(parts) for parts in itertools.product(*wide))
+
+    def _new_share(self, rank: Mapping[int, int], d: int) -> Fraction:
+        """Share of the values of a rank that no unit held before a step of the innermost loop, at least.
+
+        Whatever is unrolled further out, and so inside that loop.
+        """
+        held, outside = set(self._places(rank)), self.design.bounds[d] // self.factors[0][d]
+        moves = (abs(rank[d]) * self.factors[0][d] * beyond for beyond in divisors(outside) if beyond < outside)
+        return min(
+            (Fraction(len(held - {one - move for one in held}), len(held)) for move in moves), default=Fraction(1)
+        )
 
     @kept
     def partition(self, k: int, v: int) -> int:

@@ -139,7 +139,7 @@ def test_a_record_goes_as_one_address() -> None:
     given = njit(decided)
     given(a_tree(), 3)
     [kinds] = [kinds for one, kinds, _ in machine._MADE if one is given]
-    assert [type(one).__name__ for one in kinds] == ["GivenType", "Integer"]
+    assert [type(one).__name__ for one in kinds] == ["RecordType", "Integer"]
 
 
 def test_no_array_of_a_record_leaves_a_kernel() -> None:

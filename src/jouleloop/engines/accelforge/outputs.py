@@ -130,10 +130,10 @@ def as_mapping(problem: Problem, arch: Architecture, nest: ForgeNest) -> Mapping
         if level is None:
             return None
         levels.append(level)
-    return _as_often_as_needed(problem, levels)
+    return as_often_as_needed(problem, levels)
 
 
-def _as_often_as_needed(problem: Problem, levels: list[LevelMapping]) -> Mapping:
+def as_often_as_needed(problem: Problem, levels: list[LevelMapping]) -> Mapping:
     """Return the mapping of ``levels``, from inside no loop longer than its dimension needs."""
     passes, product = dict(problem.bound), dict.fromkeys(problem.bound, 1)
 

@@ -8,6 +8,7 @@ from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.price import fits
 from jouleloop.model.residual import has_residuals
+from jouleloop.optimum.path import copy_nest
 from jouleloop.optimum.residual.bound import (
     fill_halos,
     fill_line,
@@ -113,9 +114,7 @@ def _evaluate(design: Design, early: bool, trial: Trial) -> float:
     if value < best.mark[0].value * (1.0 - SLACK):
         best.mark[0].value, best.mark[0].cycles = value, cycles
         best.mark[0].found += 1
-        best.counts[:] = nest.counts
-        best.loops[:] = nest.loops
-        best.keep[:] = nest.keep
+        copy_nest(nest, best)
     else:
         best.mark[0].cut = min(best.mark[0].cut, value)
     return value

@@ -1,0 +1,105 @@
+"""What share of the words that their steps need compute units surely ask for, whatever links serve.
+
+`docs/proof.md` states the lemma: *compute units*.
+"""
+
+import numpy as np
+
+from jouleloop.jit import njit
+from jouleloop.model.arrays import Ints, Records
+
+
+@njit
+def sure_shares(
+    coef: Ints, side: Records, factors: Ints, bounds: Ints, rest: Ints, chains: float, merged: bool
+) -> tuple[float, float, float]:  # fmt: skip
+    """Return the share of steps in which all ask, at least, and of words asked for, by steps that stand first or not.
+
+    The first two are of steps beyond the trailing loops that leave the data space in place, the last of those.
+    Of the steps of the innermost loop that moves a window all but one in its end are its own. Such a step asks for the
+    words that no unit held before.
+
+    Parameters
+    ----------
+    coef, side
+        Of one data space.
+    factors, bounds, rest
+        By dimension the spatial factors next to the units, all indices, and what loops outside cover at most.
+    chains
+        Share of the different words at ends of chains, whatever the move.
+    merged
+        Whether merged unrollings may have more units that hold one word.
+    """
+    plain = moved = 1.0
+    single = 0.0 if merged else 1.0
+    for r in range(coef.shape[0]):
+        single *= _single_share(_units_at(coef[r], factors))
+    for d in range(factors.shape[0]):
+        if side[d].idle and factors[d] > 1:
+            single = 0.0
+    for d in range(factors.shape[0]):
+        if side[d].halo < 0 or rest[d] == 1:
+            continue
+        row, cancels = coef[side[d].halo], False
+        for e in range(factors.shape[0]):
+            cancels = cancels or (e != d and row[e] != 0 and rest[e] > 1)
+        own, share = 1.0 - 1.0 / _least_prime(rest[d]), _new_share(row, factors, d, bounds[d] // factors[d])
+        plain = min(plain, own if share == 1.0 else 0.0)
+        moved = min(moved, own * share + (1.0 - own) * min(share, chains, single if cancels else 1.0))
+    return plain, moved, single
+
+
+@njit
+def _units_at(row: Ints, factors: Ints) -> Ints:
+    """Return how many units hold a word in one step, by place along a rank, the first being 0."""
+    length = 1
+    for d in range(row.shape[0]):
+        length += abs(row[d]) * (factors[d] - 1)
+    units = np.zeros(length, np.int64)
+    units[0] = 1
+    for d in range(row.shape[0]):
+        if row[d] != 0 and factors[d] > 1:
+            for i in range(length - 1, -1, -1):
+                for n in range(1, min(factors[d], i // abs(row[d]) + 1)):
+                    units[i] += units[i - n * abs(row[d])]
+    return units
+
+
+@njit
+def _single_share(units: Ints) -> float:
+    """Share of the words along a rank that one unit alone holds."""
+    words = single = 0
+    for number in units:
+        words += number > 0
+        single += number == 1
+    return single / words
+
+
+@njit
+def _new_share(row: Ints, factors: Ints, d: int, outside: int) -> float:
+    """Share of the words along a rank that no unit held before a step of the innermost loop, over ``d``, at least.
+
+    What is unrolled further out may stand inside that loop.
+    """
+    units, share = _units_at(row, factors), 1.0
+    for beyond in range(1, outside):
+        move = abs(row[d]) * factors[d] * beyond
+        if move >= units.shape[0]:
+            break
+        if outside % beyond == 0:
+            words = new = 0
+            for i in range(units.shape[0]):
+                if units[i] > 0:
+                    words += 1
+                    new += i + move >= units.shape[0] or units[i + move] == 0
+            share = min(share, new / words)
+    return share
+
+
+@njit
+def _least_prime(number: int) -> int:
+    """Return the least prime of a number above 1."""
+    prime = 2
+    while number % prime != 0:
+        prime += 1
+    return prime
