@@ -25,7 +25,7 @@ EXAMPLES = int(os.environ.get("JOULELOOP_EXAMPLES", "20"))
 
 
 def draw(seed: int) -> tuple[Chain, Target]:
-    """Return two or three products, some with fixed factors, or two convolutions with a window, and three levels."""
+    """Return two or three products, some with fixed factors, or two convolutions with a window, and three or four levels."""
     rng = random.Random(seed)
     sizes = [rng.choice((2, 4)) for _ in range(rng.choice((3, 4)))]
     fixed: dict[str, int] = {}
@@ -36,13 +36,16 @@ def draw(seed: int) -> tuple[Chain, Target]:
         tokens = rng.choice((2, 4))
         fixed = dict.fromkeys(rng.sample("MNK", 2), rng.choice((2, 4))) if seed % 4 else {}
         texts = [f"matmul:M{m}xN{tokens}xK{k}" for k, m in itertools.pairwise(sizes)]
-    block = rng.choice((1, 1, 4))
-    capacities = (None, rng.randint(20, 100), rng.randint(3, 12))
-    names = ("DRAM", "Buffer", "Registers")
-    levels = tuple(StorageLevel(n, n, "SRAM", c, 8, block_words=block) for n, c in zip(names, capacities, strict=True))
-    energies = tuple(LevelEnergy(name, rng.randint(0, 30), rng.randint(0, 30), "drawn") for name in names)
+    capacities = {"DRAM": None, "Outer": 200, "Buffer": rng.randint(20, 100), "Registers": rng.randint(3, 12)}
+    if seed % 10 < 7:
+        del capacities["Outer"]
+    blocks = (1, rng.choice((1, 2, 3, 4)))
+    levels = tuple(
+        StorageLevel(name, name, "SRAM", words, 8, block_words=rng.choice(blocks)) for name, words in capacities.items()
+    )
+    energies = tuple(LevelEnergy(name, rng.randint(0, 30), rng.randint(0, 30), "drawn") for name in capacities)
     spaces = [space.name for space in parse_layer(texts[0]).problem().data_spaces]
-    keep = frozenset(rng.sample(spaces, rng.choice((1, 3, 3))))
+    keep = frozenset(rng.sample(spaces, rng.choice((0, 1, 3))))
     buffer = LevelConstraints(temporal=LoopConstraint(factors=fixed), keep=keep)
     arch = Architecture("drawn", levels, ComputeLevel("mac", "mac", "intmac", 8, 1))
     target = Target(arch, EnergyCosts("drawn", energies, 0.5, "drawn"), Constraints("drawn", {"Buffer": buffer}))

@@ -155,7 +155,7 @@ class Enumeration:
         self.chain, self.target = drawn
         self.capacity = drawn.target.arch.levels[1].capacity_words or 0
         self.known: dict[object, list[Cost]] = {}
-        self.ways: dict[tuple[Sized, int, frozenset[str]], set[tuple[float, float]]] = {}
+        self.ways: dict[object, set[tuple[float, float]]] = {}
 
     def part_pj(self, bounds: dict[str, int], room: int, on_chip: frozenset[str], *, resumes: bool) -> float:
         """Return the least energy of a part without what is on the chip already."""
@@ -172,35 +172,41 @@ class Enumeration:
             default=math.inf,
         )
 
-    def layer_pj(self, sizes: Sized, free: int, on_chip: frozenset[str]) -> set[tuple[float, float]]:
+    def layer_pj(
+        self, sizes: Sized, free: int, on_chip: frozenset[str], *, again: bool = True
+    ) -> set[tuple[float, float]]:
         """Return what a layer takes in every way to run it in an iteration, where outputs begin and where they go on.
 
-        Beside tiles on the chip so many words are free. It runs at once, or under loops of its own, in any order. They
-        may leave other tiles there, and so on while a tensor is not on the chip. Ways dearer twice are left out.
+        Beside tiles on the chip so many words are free. It runs at once, or where a tensor is not on the chip ``again``
+        under loops of its own, in any order. They cut what is there, or leave other tiles there. Ways dearer twice are
+        left out.
         """
-        if (sizes, free, on_chip) in self.ways:
-            return self.ways[sizes, free, on_chip]
+        if (sizes, free, on_chip, again) in self.ways:
+            return self.ways[sizes, free, on_chip, again]
         bounds, fixed = (
             dict(zip(DIMENSIONS, sizes, strict=True)),
             self.target.constraints.level("Buffer").temporal.factors,
         )
         room = free + sum(tile_words(bounds, name) for name in on_chip)
         found = {tuple(self.part_pj(bounds, room, on_chip, resumes=resumes) for resumes in (False, True))}
-        for factors in itertools.product(*map(divisors, sizes)) if len(on_chip) < 3 else ():
+        for factors in itertools.product(*map(divisors, sizes)) if again and len(on_chip) < 3 else ():
             inner = {d: n // factor for (d, n), factor in zip(bounds.items(), factors, strict=True)}
             if any(inner[d] < factor <= bounds[d] for d, factor in fixed.items()):
                 continue
             for loops in itertools.permutations((d, n) for d, n in zip(DIMENSIONS, factors, strict=True) if n > 1):
                 others = [name for name in SPACES if loops and name not in on_chip and loops[-1][0] not in SPACES[name]]
+                cutting = any(d in SPACES[name] for d, _ in loops for name in on_chip)
                 for held in subsets(others) if loops else ():
                     left = free - sum(tile_words(inner, name) for name in held)
+                    if left < 0 or not (held or cutting):
+                        continue
                     counted = [self.steps(bounds, loops, held, resumes=resumes) for resumes in (False, True)]
-                    for each in self.layer_pj(tuple(inner.values()), left, on_chip | held) if left >= 0 else ():
+                    for each in self.layer_pj(tuple(inner.values()), left, on_chip | held, again=False):
                         found.add(tuple(moved + times(steps, each) for moved, steps in counted))
         kept = {
             one for one in found if not any(other != one and other <= one and other[1] <= one[1] for other in found)
         }
-        self.ways[sizes, free, on_chip] = kept
+        self.ways[sizes, free, on_chip, again] = kept
         return kept
 
     def steps(

@@ -1,7 +1,6 @@
 """The hardware of a fused chain: the level where shared tensors live, what words to it cost, and targets of parts."""
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -103,41 +102,80 @@ class Fusion:
         fills = evaluation.levels[self.place].data[name].fills
         return outside + self.filled_pj(math.ceil(fills))
 
+    @cached_property
     def free_outside(self) -> Target:
-        """Return the target with an outermost level that costs nothing and is not constrained: what a bound counts."""
+        """The target with an outermost level that costs nothing and is not constrained: what a bound counts."""
         target, outermost = self.target, self.target.arch.level_names[0]
         free = replace(target.costs.levels[0], read_pj=0.0, write_pj=0.0, leak_pj=0.0, later_pj=None)
         costs = replace(target.costs, levels=(free, *target.costs.levels[1:]))
         levels = {name: one for name, one in target.constraints.levels.items() if name != outermost}
         return replace(target, costs=costs, constraints=replace(target.constraints, levels=levels))
 
+    @property
+    def kept(self) -> frozenset[str]:
+        """Data spaces that constraints make the level keep."""
+        return self.target.constraints.level(self.level).keep
+
+    def _asked_pj(self, problem: Problem) -> tuple[float, float]:
+        """Return what a vector of the level costs at least, read and updated, wherever it is asked for.
+
+        What constraints leave open may pass the level, and be asked for further out.
+        """
+        nodes = self.target.arch.levels
+        outer = range(self.place + 1) if self.keepable(problem) - self.kept else (self.place,)
+        each = [(-(-nodes[k].block_words // nodes[self.place].block_words), *self._prices(k)) for k in outer]
+        return min(read / n for n, read, _, _ in each), min(update / n for n, _, _, update in each)
+
+    def beside_asked(self, problem: Problem) -> "Fusion":
+        """Return the same with an outermost level that costs what `free_to_level` leaves of it for any data space."""
+        if not self.keepable(problem) - self.kept:
+            return self
+        target, nodes = self.target, self.target.arch.levels
+        vectors = -(-nodes[0].block_words // nodes[self.place].block_words)
+        (read, fill, update), asked = self._prices(0), self._asked_pj(problem)
+        left = read - vectors * asked[0], fill, update - vectors * asked[1]
+        first = replace(target.costs.levels[0], read_pj=left[0], write_pj=left[2], later_pj=left)
+        costs = replace(target.costs, levels=(first, *target.costs.levels[1:]))
+        return replace(self, target=replace(target, costs=costs))
+
     def free_to_level(self, problem: Problem, *, resumes: bool) -> Target:
-        """Return the same where fills of the level cost nothing, for a layer that begins outputs or goes on."""
-        read_pj, _, update_pj = self._prices(self.place)
-        target = _later(self.free_outside())
+        """Return the same where fills of the level cost nothing, for a layer that begins outputs or goes on.
+
+        Where constraints leave open what the level keeps, it keeps all, for the least price from there outward.
+        """
+        read_pj, update_pj = self._asked_pj(problem)
+        target = _later(self.free_outside)
         levels = list(target.costs.levels)
         levels[self.place] = replace(levels[self.place], later_pj=(read_pj, 0.0, update_pj))
         target = replace(target, costs=replace(target.costs, levels=tuple(levels)))
+        if self.keepable(problem) - self.kept:
+            names, limits = frozenset(space.name for space in problem.data_spaces), dict(target.constraints.levels)
+            for name in target.arch.level_names[1 : self.place]:
+                limits[name] = replace(target.constraints.level(name), keep=frozenset(), bypass=names)
+            limits[self.level] = replace(target.constraints.level(self.level), keep=names, bypass=frozenset())
+            nodes = list(target.arch.levels)
+            nodes[self.place] = replace(nodes[self.place], capacity_words=None)
+            arch, constraints = replace(target.arch, levels=tuple(nodes)), replace(target.constraints, levels=limits)
+            target = replace(target, arch=arch, constraints=constraints)
         return _resuming(target, problem) if resumes else target
 
+    @cached_property
     def depends_on_sizes(self) -> bool:
         """Whether constraints mean other factors for a part than for the layer."""
-        return any(
-            loops.maximize or loops.stated or 0 in loops.factors.values()
-            for loops in self._loops(self.target.arch.level_names)
-        )
+        limits = map(self.target.constraints.level, self.target.arch.level_names)
+        loops = [loops for one in limits for loops in (one.temporal, one.spatial)]
+        return any(one.maximize or one.stated or 0 in one.factors.values() for one in loops)
+
+    @cached_property
+    def _fixed(self) -> tuple[tuple[str, int], ...]:
+        """Dimensions and their fixed factors inside the outermost level."""
+        limits = map(self.target.constraints.level, self.target.arch.level_names[1:])
+        return tuple(item for one in limits for loops in (one.temporal, one.spatial) for item in loops.factors.items())
 
     def ignores(self, whole: Problem, part: Problem) -> bool:
         """Whether a fixed factor inside the outermost level holds for a layer, and is too large for a part."""
-        return any(
-            part.bound[d] < factor <= whole.bound[d]
-            for loops in self._loops(self.target.arch.level_names[1:])
-            for d, factor in loops.factors.items()
-        )
-
-    def _loops(self, levels: Sequence[str]) -> Iterator[LoopConstraint]:
-        for one in map(self.target.constraints.level, levels):
-            yield from (one.temporal, one.spatial)
+        least, most = part.bound, whole.bound
+        return any(least[d] < factor <= most[d] for d, factor in self._fixed)
 
     def target_of(
         self, problem: Problem, whole: frozenset[str], capacity_words: int, *, resumes: bool

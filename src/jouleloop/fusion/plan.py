@@ -56,8 +56,8 @@ class Group:
 
     @cached_property
     def nests(self) -> bool:
-        """Whether groups may lie inside: tiles do not overlap, and there are three layers, or a product."""
-        plain = all(axis.step == axis.reach == 1 and not axis.before for run in self.links for axis in run.axes)
+        """Whether groups may lie inside: tiles do not overlap, and there are three layers, or two and a product."""
+        plain = self.size > 1 and all(axis.step == axis.reach == 1 and not axis.before for run in self.links for axis in run.axes)
         plain = plain and not any(problem.slides for problem in self.problems)
         return plain and (self.size > 2 or any(map(self.is_product, range(self.size))))
 
@@ -192,6 +192,12 @@ class Part:
             for cut in self.cuts
         )
 
+    @cached_property
+    def still(self) -> bool:
+        """Whether its loops leave all that is on the chip in place."""
+        moved = {d for space in self.whole.data_spaces if space.name in self.shared for d in space.dimensions}
+        return not any(cut.dimension in moved for cut in self.cuts)
+
     def visits(self, space: DataSpace) -> list[tuple[int, int]]:
         """Return the runs of iterations in which a data space stays the same: how many, and its words in each.
 
@@ -204,6 +210,12 @@ class Part:
             problem = self._sized({cut.dimension: size for cut, (size, _) in zip(cuts, sizes, strict=True)})
             found.append((self.times * math.prod(count for _, count in sizes), problem.tensor_words(space)))
         return found
+
+    def moves(self, space: DataSpace, held: frozenset[str]) -> list[tuple[int, int]]:
+        """Return how often a data space moves in or out, and its words each time: less often where it is held."""
+        if space.name in held:
+            return self.visits(space)
+        return [(times, problem.tensor_words(space)) for problem, times, _ in self.runs]
 
     def periods(self, space: DataSpace) -> int:
         """For how many runs of iterations a data space stays the same."""

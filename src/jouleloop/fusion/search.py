@@ -105,6 +105,7 @@ class ChainSearch:
             lower_bound_pj=lower[-1],
             searches=self.searches,
             seconds=self._seconds,
+            nested=self.nested,
         )
 
     def alone(self, place: int) -> GroupRun | None:
@@ -135,7 +136,7 @@ class ChainSearch:
         best, bound = None, below_pj
         # What costs little without groups inside rules out most ways with them.
         deep = self.nested and group.nests
-        for nests in sorted({deep and group.size == 1, deep}):
+        for nests in sorted({False, deep}):
             limit = below_pj if best is None else best.energy_pj
             # What is known already need not be found again: a tie is no better.
             below = limit * (1 - 2 * ROUNDING) if nests or group.outer else limit
@@ -197,6 +198,8 @@ class ChainSearch:
                 self.bounds.options(group, place, part, able, nests=nests)
                 for place, (part, able) in enumerate(zip(parts, kept, strict=True))
             ]
+            if group.size == 1 and parts[0].still:
+                options = [[one for one in options[0] if one.names]]
             for choice in choices(options, capacity - shared, below_pj):
                 held, words, least, flat = zip(*choice, strict=True)
                 floors = least if nests else ()

@@ -56,9 +56,9 @@ class Way:
         return self.parts[place].shared | self.held[place]
 
     def deepens(self, place: int) -> bool:
-        """Return whether a layer may form a group inside: it streams something, and not all loops could be here."""
+        """Return whether a layer may form a group inside: where it streams something."""
         streams = len(self.on_chip(place)) < len(self.parts[place].whole.data_spaces)
-        return bool(self.floors_pj) and streams and (len(self.parts) > 1 or bool(self.held[0]))
+        return bool(self.floors_pj) and streams
 
 
 def held_moves(fusion: Fusion, part: Part, held: frozenset[str]) -> tuple[float, int]:
@@ -95,24 +95,24 @@ class Bounds:
         """Return what a layer of a group may hold, how many words that is, and what the layer takes at least then."""
         place, outer = group.first + k, group.around(k)
         operations, fusion = self._operations(part, place), self.fusions[place]
-        inside = self._inside_parts(part, place, operations)
+        inside, passing = self._inside_parts(part, place, operations), fusion.beside_asked(part.whole)
         floor = self._inside_cut(part, place, operations, alone=group.size < 3) if nests else 0.0
         around = sum(held_moves(fusion, *one)[0] for one in outer)
         found = []
         for names in part.holdable(able):
-            outside = around + self._outside(part, names, place)
-            flat = least = inside + outside
-            if nests and (names or group.size > 1):
-                held = [space for space in part.whole.data_spaces if space.name in names and not space.read_write]
-                filled = sum(times * fusion.filled_pj(words) for space in held for times, words in part.visits(space))
-                least = floor + filled + outside
+            flat = least = inside + around + self._outside(part, names, place, fusion)
+            if nests:
+                kept = [s for s in part.whole.data_spaces if s.name in names | fusion.kept - part.shared]
+                filled = [move for s in kept if not s.read_write for move in part.moves(s, names)]
+                least = floor + around + self._outside(part, names, place, passing)
+                least += sum(times * fusion.filled_pj(words) for times, words in filled)
             found.append(Holding(names, sum(map(part.words, names)), least, flat))
         return found
 
     def as_layer(self, part: Part, place: int) -> bool:
         """Return whether the bound of the layer holds: parts are equal, and constraints mean the same for them."""
         fusion, whole = self.fusions[place], self.chain.problems[place]
-        return part.regular and (fusion.depends_on_sizes() or not fusion.ignores(whole, part.problem))
+        return part.regular and (fusion.depends_on_sizes or not fusion.ignores(whole, part.problem))
 
     def _operations(self, part: Part, place: int) -> float:
         compute_pj = self.fusions[place].target.costs.compute_pj
@@ -142,7 +142,7 @@ class Bounds:
         fusion, whole = self.fusions[place], self.chain.problems[place]
         smallest = replace(whole, bounds=(1,) * len(whole.bounds))
         known = self.as_layer(part, place) and (alone or not fusion.ignores(part.problem, smallest))
-        if fusion.depends_on_sizes() or not known:
+        if fusion.depends_on_sizes or not known:
             return operations
         least, slices = math.inf, part.iterations // part.fresh
         for cuts, begun, resumed in self._summed(place, part):
@@ -181,15 +181,14 @@ class Bounds:
         changes = [change for space in spared if space.name in held for change in part.visits(space)]
         return total + sum(times * fusion.filled_pj(words) for times, words in changes)
 
-    def _outside(self, part: Part, held: frozenset[str], place: int) -> float:
-        """Return what a layer takes at the outermost level at least."""
-        fusion, total = self.fusions[place], 0.0
+    def _outside(self, part: Part, held: frozenset[str], place: int, passing: Fusion) -> float:
+        """Return what a layer takes at the outermost level at least, where what may pass the level costs another price."""
+        total = 0.0
         for space in part.whole.data_spaces:
             if space.name in part.shared:
                 continue
-            moved = part.visits(space)
-            if space.name not in held:
-                moved = [(times, problem.tensor_words(space)) for problem, times, _ in part.runs]
+            fusion = self.fusions[place] if space.name in held | passing.kept else passing
+            moved = part.moves(space, held)
             for times, words in moved:
                 total += times * (fusion.written_pj(words) if space.read_write else fusion.read_pj(words))
             if space.read_write:
@@ -203,7 +202,8 @@ class Bounds:
         for place, (part, held) in enumerate(zip(way.parts, way.held, strict=True)):
             layer = group.first + place
             if not self.as_layer(part, layer):
-                least = self._inside_each(part, held, layer) + self._outside(part, held, layer)
+                least = self._inside_each(part, held, layer)
+                least += self._outside(part, held, layer, self.fusions[layer])
                 least += sum(held_moves(self.fusions[layer], *one)[0] for one in group.around(place))
                 bounds[place] = max(bounds[place], least)
         return replace(way, bounds_pj=tuple(bounds), tight=True)
@@ -212,11 +212,15 @@ class Bounds:
         """Energy [pJ] of a whole layer at least where the outermost level costs nothing, and sums are as in a part."""
         whole, fusion = self.chain.problems[place], self.fusions[place]
         output = next(space for space in whole.data_spaces if space.read_write)
-        sizes = [size if d in output.dimensions else part.bound[d] for d, size in whole.bound.items()]
-        return 0.0 if fusion.depends_on_sizes() else self._least_inside(replace(whole, bounds=tuple(sizes)), fusion)
+        own = part.bound
+        sizes = tuple(size if d in output.dimensions else own[d] for d, size in whole.bound.items())
+        if (place, sizes) not in self._known:
+            least = 0.0 if fusion.depends_on_sizes else self._least_inside(replace(whole, bounds=sizes), fusion)
+            self._known[place, sizes] = least
+        return self._known[place, sizes]
 
     def _least_inside(self, problem: Problem, fusion: Fusion) -> float:
-        return self._least(problem, fusion.free_outside())
+        return self._least(problem, fusion.free_outside)
 
     def _least(self, problem: Problem, target: Target, *, resumes: bool = False) -> float:
         """Return what no mapping is below, infinite where there is none."""

@@ -123,23 +123,31 @@ def test_parts_begin_outputs_once_and_go_on_from_partial_sums() -> None:
 
 
 def test_a_group_inside_another_has_loops_of_its_own(tmp_path: Path) -> None:
-    page, proof = tmp_path / "page.html", tmp_path / "proof.json"
+    page = tmp_path / "page.html"
     arguments = ["chain", *TRIPLE, "--arch", "two_levels", "--set", "Buffer.depth=150"]
-    shown = CliRunner().invoke(app, [*arguments, "--page", str(page), "--certificate", str(proof)])
+    shown = CliRunner().invoke(app, [*arguments, "--page", str(page)])
     assert "1,152 words" in shown.output
     assert "\nfor N in 2:\n  for M|K in 16:\n    matmul" in shown.output
     assert "holds B (64 words)" in shown.output
-    assert "groups whose layers share all outer loops" in str(shown.exception)
     assert page.read_text().count("<b>for ") == 2
     [group] = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).output)["groups"]
     inside, alone = group["parts"]
     assert len(group["layers"]) == 3
     assert [one["layer"] for one in inside["parts"]] == inside["layers"] == group["layers"][:2]
     assert inside["energy"] + alone["energy"] == group["energy"] == 1152
-    chain = chain_named(TRIPLE)
+
+
+def test_a_certificate_leaves_groups_inside_others_out(tmp_path: Path) -> None:
+    proof = tmp_path / "proof.json"
+    arguments = ["--arch", "two_levels", "--set", "Buffer.depth=150", "--certificate", str(proof)]
+    shown = CliRunner().invoke(app, ["chain", *TRIPLE, *arguments])
+    assert "1,408 words" in shown.output
+    assert "without groups inside others, which no certificate states" in " ".join(shown.output.split())
+    assert CliRunner().invoke(app, ["check", str(proof)]).exit_code == 0
     arch = jl.Architecture.read("two_levels").with_({"Buffer.depth": 150})
-    fusions = tuple(Fusion.at(arch.target(problem), None) for problem in chain.problems)
-    assert ChainSearch(chain, fusions, nested=False).run().outer_words == 1408
+    with pytest.raises(InputError, match="groups whose layers share all outer loops"):
+        jl.chain(arch, TRIPLE).certificate()
+    assert jl.chain(arch, TRIPLE, certified=True).certificate() == json.loads(proof.read_text())
 
 
 def test_tiles_of_one_layer_stand_between_different_loops() -> None:
