@@ -25,7 +25,7 @@ EXAMPLES = int(os.environ.get("JOULELOOP_EXAMPLES", "20"))
 
 
 def draw(seed: int) -> tuple[Chain, Target]:
-    """Return two or three products, some with fixed factors, or two convolutions with a window, and three or four levels."""
+    """Return two or three products, some with fixed factors, or two convolutions with a window, and levels."""
     rng = random.Random(seed)
     sizes = [rng.choice((2, 4)) for _ in range(rng.choice((3, 4)))]
     fixed: dict[str, int] = {}
@@ -62,21 +62,21 @@ def test_no_way_is_below_its_bound(seed: int) -> None:
 
 def compare(search: ChainSearch, group: Group, room: int | None, rng: random.Random) -> None:
     """Compare bounds of some ways to run a group, and of groups inside them, with what they take."""
-    ways = list(search.ways(group, room=room))
-    for way in rng.sample(ways, min(len(ways), 6 if group.outer else 60)):
-        bounds = map(max, way.bounds_pj, search.bounds.tightened(group, way).bounds_pj, way.floors_pj or way.bounds_pj)
+    ways = [way for nests in {False, group.nests} for way in search.ways(group, room=room, nests=nests)]
+    for way in rng.sample(ways, min(len(ways), 6 if group.outer else 90)):
+        bounds = way.bounds_pj if way.nests else search.bounds.tightened(group, way).bounds_pj
         for place, bound_pj in enumerate(bounds):
             layer, least_pj = search._layer(group, way, place)
             assert bound_pj <= (least_pj if layer is None else layer.energy_pj) * (1 + 1e-12)
-        ends = range(group.size if way.floors_pj else 0)
+        ends = range(group.size if way.nests else 0)
         for first, last in itertools.combinations_with_replacement(ends, 2):
-            if not way.deepens(first) if first == last else last - first == group.size - 1:
+            if last - first == group.size - 1:
                 continue
             inside, left = search._child(group, way, first, last)
             if left >= 0:
                 run, least_pj = search.fused(inside, math.inf, left)
                 assert run is None or run.energy_pj == least_pj
-                assert sum(way.floors_pj[first : last + 1]) <= least_pj * (1 + 1e-12)
+                assert sum(way.bounds_pj[first : last + 1]) <= least_pj * (1 + 1e-12)
                 compare(search, inside, left, rng)
 
 

@@ -178,8 +178,7 @@ class Enumeration:
         """Return what a layer takes in every way to run it in an iteration, where outputs begin and where they go on.
 
         Beside tiles on the chip so many words are free. It runs at once, or where a tensor is not on the chip ``again``
-        under loops of its own, in any order. They cut what is there, or leave other tiles there. Ways dearer twice are
-        left out.
+        under loops of its own, in any order, which leave other tiles there. Ways dearer twice are left out.
         """
         if (sizes, free, on_chip, again) in self.ways:
             return self.ways[sizes, free, on_chip, again]
@@ -195,10 +194,9 @@ class Enumeration:
                 continue
             for loops in itertools.permutations((d, n) for d, n in zip(DIMENSIONS, factors, strict=True) if n > 1):
                 others = [name for name in SPACES if loops and name not in on_chip and loops[-1][0] not in SPACES[name]]
-                cutting = any(d in SPACES[name] for d, _ in loops for name in on_chip)
-                for held in subsets(others) if loops else ():
+                for held in filter(None, subsets(others)):
                     left = free - sum(tile_words(inner, name) for name in held)
-                    if left < 0 or not (held or cutting):
+                    if left < 0:
                         continue
                     counted = [self.steps(bounds, loops, held, resumes=resumes) for resumes in (False, True)]
                     for each in self.layer_pj(tuple(inner.values()), left, on_chip | held, again=False):

@@ -116,47 +116,40 @@ class Fusion:
         """Data spaces that constraints make the level keep."""
         return self.target.constraints.level(self.level).keep
 
-    def _asked_pj(self, problem: Problem) -> tuple[float, float]:
-        """Return what a vector of the level costs at least, read and updated, wherever it is asked for.
+    def beside_level(self, problem: Problem) -> "Fusion | None":
+        """Return the same with an outermost level that costs what it does above the level.
 
-        What constraints leave open may pass the level, and be asked for further out.
+        None where constraints tell what the level keeps, or words are cheaper further out.
         """
-        nodes = self.target.arch.levels
-        outer = range(self.place + 1) if self.keepable(problem) - self.kept else (self.place,)
-        each = [(-(-nodes[k].block_words // nodes[self.place].block_words), *self._prices(k)) for k in outer]
-        return min(read / n for n, read, _, _ in each), min(update / n for n, _, _, update in each)
-
-    def beside_asked(self, problem: Problem) -> "Fusion":
-        """Return the same with an outermost level that costs what `free_to_level` leaves of it for any data space."""
-        if not self.keepable(problem) - self.kept:
-            return self
-        target, nodes = self.target, self.target.arch.levels
-        vectors = -(-nodes[0].block_words // nodes[self.place].block_words)
-        (read, fill, update), asked = self._prices(0), self._asked_pj(problem)
-        left = read - vectors * asked[0], fill, update - vectors * asked[1]
-        first = replace(target.costs.levels[0], read_pj=left[0], write_pj=left[2], later_pj=left)
-        costs = replace(target.costs, levels=(first, *target.costs.levels[1:]))
-        return replace(self, target=replace(target, costs=costs))
+        target, nodes, own = self.target, self.target.arch.levels, self._prices(self.place)
+        counts = [-(-node.block_words // nodes[self.place].block_words) for node in nodes[: self.place]]
+        above = [[pj - n * least for pj, least in zip(self._prices(k), own, strict=True)] for k, n in enumerate(counts)]
+        if self.keepable(problem) == self.kept or min(min(read, update) for read, _, update in above) < 0:
+            return None
+        first = replace(target.costs.levels[0], read_pj=above[0][0], write_pj=above[0][2], later_pj=None)
+        return replace(
+            self, target=replace(target, costs=replace(target.costs, levels=(first, *target.costs.levels[1:])))
+        )
 
     def free_to_level(self, problem: Problem, *, resumes: bool) -> Target:
         """Return the same where fills of the level cost nothing, for a layer that begins outputs or goes on.
 
-        Where constraints leave open what the level keeps, it keeps all, for the least price from there outward.
+        What may pass the level is asked for there, for no more than further out.
         """
-        read_pj, update_pj = self._asked_pj(problem)
+        read_pj, _, update_pj = self._prices(self.place)
         target = _later(self.free_outside)
         levels = list(target.costs.levels)
         levels[self.place] = replace(levels[self.place], later_pj=(read_pj, 0.0, update_pj))
         target = replace(target, costs=replace(target.costs, levels=tuple(levels)))
-        if self.keepable(problem) - self.kept:
+        if self.beside_level(problem) is not None:
             names, limits = frozenset(space.name for space in problem.data_spaces), dict(target.constraints.levels)
             for name in target.arch.level_names[1 : self.place]:
                 limits[name] = replace(target.constraints.level(name), keep=frozenset(), bypass=names)
             limits[self.level] = replace(target.constraints.level(self.level), keep=names, bypass=frozenset())
             nodes = list(target.arch.levels)
             nodes[self.place] = replace(nodes[self.place], capacity_words=None)
-            arch, constraints = replace(target.arch, levels=tuple(nodes)), replace(target.constraints, levels=limits)
-            target = replace(target, arch=arch, constraints=constraints)
+            arch = replace(target.arch, levels=tuple(nodes))
+            target = replace(target, arch=arch, constraints=replace(target.constraints, levels=limits))
         return _resuming(target, problem) if resumes else target
 
     @cached_property

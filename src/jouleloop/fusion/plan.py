@@ -57,7 +57,9 @@ class Group:
     @cached_property
     def nests(self) -> bool:
         """Whether groups may lie inside: tiles do not overlap, and there are three layers, or two and a product."""
-        plain = self.size > 1 and all(axis.step == axis.reach == 1 and not axis.before for run in self.links for axis in run.axes)
+        plain = self.size > 1 and all(
+            axis.step == axis.reach == 1 and not axis.before for run in self.links for axis in run.axes
+        )
         plain = plain and not any(problem.slides for problem in self.problems)
         return plain and (self.size > 2 or any(map(self.is_product, range(self.size))))
 
@@ -191,12 +193,6 @@ class Part:
             len(cut.sizes) == 1 and cut.sizes[0][0] * cut.iterations == self.whole.bound[cut.dimension]
             for cut in self.cuts
         )
-
-    @cached_property
-    def still(self) -> bool:
-        """Whether its loops leave all that is on the chip in place."""
-        moved = {d for space in self.whole.data_spaces if space.name in self.shared for d in space.dimensions}
-        return not any(cut.dimension in moved for cut in self.cuts)
 
     def visits(self, space: DataSpace) -> list[tuple[int, int]]:
         """Return the runs of iterations in which a data space stays the same: how many, and its words in each.

@@ -6,7 +6,6 @@ space that docs/fusion.md defines. Ways are taken by their lower bound; where th
 """
 
 import heapq
-import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -135,8 +134,7 @@ class ChainSearch:
         """
         best, bound = None, below_pj
         # What costs little without groups inside rules out most ways with them.
-        deep = self.nested and group.nests
-        for nests in sorted({False, deep}):
+        for nests in (False, True) if self.nested and group.nests else (False,):
             limit = below_pj if best is None else best.energy_pj
             # What is known already need not be found again: a tie is no better.
             below = limit * (1 - 2 * ROUNDING) if nests or group.outer else limit
@@ -147,9 +145,8 @@ class ChainSearch:
     def _least(self, group: Group, below_pj: float, room: int | None, *, nests: bool) -> tuple[GroupRun | None, float]:
         """Return the best way to run a group below an energy, with or without groups inside, and what none is below."""
         best, lower = None, math.inf
-        waiting = [
-            (way.bound_pj, number, way) for number, way in enumerate(self.ways(group, below_pj, room, nests=nests))
-        ]
+        ways = self.ways(group, below_pj, room, nests=nests)
+        waiting = [(way.bound_pj, number, way) for number, way in enumerate(ways)]
         heapq.heapify(waiting)
         while waiting:
             least, number, way = heapq.heappop(waiting)
@@ -172,7 +169,8 @@ class ChainSearch:
         """Yield every way to run a group whose shared and held data spaces fit the level, and whose bound is below."""
         fusions = self.fusions[group.first : group.last + 1]
         kept = [fusion.keepable(problem) for fusion, problem in zip(fusions, group.problems, strict=True)]
-        if not all(shared <= able for shared, able in zip(group.shared, kept, strict=True)):
+        holds_none = group.size == 1 and kept[0] <= group.shared[0]
+        if holds_none or not all(shared <= able for shared, able in zip(group.shared, kept, strict=True)):
             return
         capacity = min(fusion.capacity_words for fusion in fusions) if room is None else room
         nests = nests and self.nested and group.nests
@@ -193,17 +191,16 @@ class ChainSearch:
             shared = 0 if nests and group.size > 2 else max(needed)
             if shared > capacity:
                 continue
-            tight = all(self.bounds.as_layer(part, group.first + place) for place, part in enumerate(parts))
+            tight = nests or all(self.bounds.as_layer(part, group.first + place) for place, part in enumerate(parts))
             options = [
                 self.bounds.options(group, place, part, able, nests=nests)
                 for place, (part, able) in enumerate(zip(parts, kept, strict=True))
             ]
-            if group.size == 1 and parts[0].still:
-                options = [[one for one in options[0] if one.names]]
+            # What holds nothing needs no group of its own.
+            options = [options[0][1:]] if group.size == 1 else options
             for choice in choices(options, capacity - shared, below_pj):
-                held, words, least, flat = zip(*choice, strict=True)
-                floors = least if nests else ()
-                yield Way(prefix, parts, held, tuple(waiting), flat, tight, capacity - sum(words), floors)
+                held, words, bounds = zip(*choice, strict=True)
+                yield Way(prefix, parts, held, tuple(waiting), bounds, tight, capacity - sum(words), nests)
 
     def _settled(self, group: Group, way: Way, limit_pj: float) -> tuple[GroupRun | None, float]:
         """Return a way with the best mappings of its parts, and its bound; None where it is none or not below.
@@ -211,11 +208,9 @@ class ChainSearch:
         Layers run one by one, or in groups inside; the least list of those is found as `run` finds that of a chain.
         """
         count, lower = group.size, math.inf
-        least = {(place, place): bound for place, bound in enumerate(way.floors_pj or way.bounds_pj)}
-        if way.floors_pj:
-            for first, last in itertools.combinations(range(count), 2):
-                if last - first < count - 1:
-                    least[first, last] = sum(way.floors_pj[first : last + 1])
+        most = count - 1 if way.nests else 1
+        spans = [(start, end) for start in range(count) for end in range(start, min(start + most, count))]
+        least = {(start, end): sum(way.bounds_pj[start : end + 1]) for start, end in spans}
         found: dict[tuple[int, int], LayerRun | GroupRun] = {}
         while True:
             bound, runs = least_list(least, count)
@@ -241,7 +236,7 @@ class ChainSearch:
         """Return what layers of a way cost, as one layer or as a group inside, and at least."""
         layer, least = self._layer(group, way, first) if first == last else (None, math.inf)
         best: LayerRun | GroupRun | None = layer
-        if first < last or (way.deepens(first) and group.is_product(first)):
+        if first < last or (way.nests and group.is_product(first)):
             inside, room = self._child(group, way, first, last)
             limit_pj = below_pj if layer is None else min(below_pj, layer.energy_pj)
             run, bound = (None, math.inf) if room < 0 else self.fused(inside, limit_pj, room)

@@ -24,9 +24,6 @@ class Holding(NamedTuple):
     names: frozenset[str]
     words: int
     least_pj: float
-    """Whatever groups lie inside, where some may."""
-    flat_pj: float
-    """Where none do."""
 
 
 @dataclass(frozen=True)
@@ -43,22 +40,17 @@ class Way:
     """Whether the bounds know what parts take on the chip for which that of the layer does not hold."""
     room: int
     """Words of the level that nothing holds."""
-    floors_pj: tuple[float, ...]
-    """By layer, what it takes at least whatever groups lie inside; empty where none may."""
+    nests: bool
+    """Whether groups may lie inside: then the bounds hold whatever these are."""
 
     @property
     def bound_pj(self) -> float:
         """Energy of the group at least."""
-        return sum(self.floors_pj or self.bounds_pj)
+        return sum(self.bounds_pj)
 
     def on_chip(self, place: int) -> frozenset[str]:
         """Return the data spaces of a layer that are on the chip when an iteration begins."""
         return self.parts[place].shared | self.held[place]
-
-    def deepens(self, place: int) -> bool:
-        """Return whether a layer may form a group inside: where it streams something."""
-        streams = len(self.on_chip(place)) < len(self.parts[place].whole.data_spaces)
-        return bool(self.floors_pj) and streams
 
 
 def held_moves(fusion: Fusion, part: Part, held: frozenset[str]) -> tuple[float, int]:
@@ -93,20 +85,17 @@ class Bounds:
 
     def options(self, group: Group, k: int, part: Part, able: frozenset[str], *, nests: bool) -> list[Holding]:
         """Return what a layer of a group may hold, how many words that is, and what the layer takes at least then."""
-        place, outer = group.first + k, group.around(k)
-        operations, fusion = self._operations(part, place), self.fusions[place]
-        inside, passing = self._inside_parts(part, place, operations), fusion.beside_asked(part.whole)
-        floor = self._inside_cut(part, place, operations, alone=group.size < 3) if nests else 0.0
-        around = sum(held_moves(fusion, *one)[0] for one in outer)
+        place, fusion = group.first + k, self.fusions[group.first + k]
+        inside = self._inside_cut(part, place, alone=group.size < 3) if nests else self._inside_parts(part, place)
+        around = sum(held_moves(fusion, *one)[0] for one in group.around(k))
+        passing = (fusion.beside_level(part.whole) if nests else None) or fusion
         found = []
         for names in part.holdable(able):
-            flat = least = inside + around + self._outside(part, names, place, fusion)
-            if nests:
-                kept = [s for s in part.whole.data_spaces if s.name in names | fusion.kept - part.shared]
-                filled = [move for s in kept if not s.read_write for move in part.moves(s, names)]
-                least = floor + around + self._outside(part, names, place, passing)
-                least += sum(times * fusion.filled_pj(words) for times, words in filled)
-            found.append(Holding(names, sum(map(part.words, names)), least, flat))
+            least = inside + around + self._outside(part, names, place, passing)
+            kept = names | fusion.kept - part.shared if nests else ()
+            for space in (s for s in part.whole.data_spaces if s.name in kept and not s.read_write):
+                least += sum(times * fusion.filled_pj(words) for times, words in part.moves(space, names))
+            found.append(Holding(names, sum(map(part.words, names)), least))
         return found
 
     def as_layer(self, part: Part, place: int) -> bool:
@@ -118,28 +107,24 @@ class Bounds:
         compute_pj = self.fusions[place].target.costs.compute_pj
         return sum(times * compute_pj * problem.macs for problem, times, _ in part.runs)
 
-    def _inside_parts(self, part: Part, place: int, operations: float) -> float:
+    def _inside_parts(self, part: Part, place: int) -> float:
         """Return what a layer takes inside the outermost level at least, without searches of its parts."""
-        fusion = self.fusions[place]
+        fusion, operations = self.fusions[place], self._operations(part, place)
         if not self.as_layer(part, place):
             return operations
         repeated = part.iterations // part.fresh
         total = repeated * self.inside_pj(place, part.problem)
-        for space in part.whole.data_spaces:
-            if space.name in part.shared and not space.read_write:
-                filled = sum(times * problem.tensor_words(space) for problem, times, _ in part.runs)
-                total -= repeated * fusion.filled_pj(filled // repeated)
+        for space in (s for s in part.whole.data_spaces if s.name in part.shared and not s.read_write):
+            filled = sum(times * problem.tensor_words(space) for problem, times, _ in part.runs)
+            total -= repeated * fusion.filled_pj(filled // repeated)
         return max(operations, total)
 
-    def _inside_cut(self, part: Part, place: int, operations: float, *, alone: bool) -> float:
+    def _inside_cut(self, part: Part, place: int, *, alone: bool) -> float:
         """Return what a layer takes inside the level at least, into whatever its iterations are cut (lemma *cuts*).
 
-        Parameters
-        ----------
-        alone
-            Whether only groups of one layer lie inside: these ignore no fixed factor.
+        Where groups of one layer ``alone`` lie inside, these ignore no fixed factor.
         """
-        fusion, whole = self.fusions[place], self.chain.problems[place]
+        fusion, whole, operations = self.fusions[place], self.chain.problems[place], self._operations(part, place)
         smallest = replace(whole, bounds=(1,) * len(whole.bounds))
         known = self.as_layer(part, place) and (alone or not fusion.ignores(part.problem, smallest))
         if fusion.depends_on_sizes or not known:
@@ -162,12 +147,10 @@ class Bounds:
             for summed in itertools.product(*map(divisors, size.values())):
                 own = dict(zip(size, summed, strict=True))
                 problem = replace(whole, bounds=tuple(own.get(d, bound) for d, bound in whole.bound.items()))
-                if fusion.ignores(part.problem, problem) or self._least_inside(problem, fusion) == math.inf:
+                if fusion.ignores(part.problem, problem) or self._least(problem, fusion.free_outside) == math.inf:
                     continue
-                begun, resumed = (
-                    self._least(problem, fusion.free_to_level(problem, resumes=resumes), resumes=resumes)
-                    for resumes in (False, True)
-                )
+                targets = [(fusion.free_to_level(problem, resumes=one), one) for one in (False, True)]
+                begun, resumed = [self._least(problem, target, resumes=one) for target, one in targets]
                 found.append((math.prod(size.values()) // math.prod(summed), begun, resumed))
         return self._cuts[key]
 
@@ -176,13 +159,14 @@ class Bounds:
         fusion, total = self.fusions[place], 0.0
         spared = [s for s in part.whole.data_spaces if s.name in part.shared | held and not s.read_write]
         for problem, times, _ in part.runs:
-            least = self._least_inside(problem, fusion) - sum(fusion.filled_pj(problem.tensor_words(s)) for s in spared)
+            least = self._least(problem, fusion.free_outside)
+            least -= sum(fusion.filled_pj(problem.tensor_words(s)) for s in spared)
             total += times * max(least, fusion.target.costs.compute_pj * problem.macs)
         changes = [change for space in spared if space.name in held for change in part.visits(space)]
         return total + sum(times * fusion.filled_pj(words) for times, words in changes)
 
     def _outside(self, part: Part, held: frozenset[str], place: int, passing: Fusion) -> float:
-        """Return what a layer takes at the outermost level at least, where what may pass the level costs another price."""
+        """Return what a layer takes at the outermost level at least: ``passing`` prices what may pass the level."""
         total = 0.0
         for space in part.whole.data_spaces:
             if space.name in part.shared:
@@ -212,15 +196,11 @@ class Bounds:
         """Energy [pJ] of a whole layer at least where the outermost level costs nothing, and sums are as in a part."""
         whole, fusion = self.chain.problems[place], self.fusions[place]
         output = next(space for space in whole.data_spaces if space.read_write)
-        own = part.bound
-        sizes = tuple(size if d in output.dimensions else own[d] for d, size in whole.bound.items())
+        sizes = tuple(size if d in output.dimensions else part.bound[d] for d, size in whole.bound.items())
         if (place, sizes) not in self._known:
-            least = 0.0 if fusion.depends_on_sizes else self._least_inside(replace(whole, bounds=sizes), fusion)
+            least = 0.0 if fusion.depends_on_sizes else self._least(replace(whole, bounds=sizes), fusion.free_outside)
             self._known[place, sizes] = least
         return self._known[place, sizes]
-
-    def _least_inside(self, problem: Problem, fusion: Fusion) -> float:
-        return self._least(problem, fusion.free_outside)
 
     def _least(self, problem: Problem, target: Target, *, resumes: bool = False) -> float:
         """Return what no mapping is below, infinite where there is none."""

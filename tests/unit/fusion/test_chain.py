@@ -11,7 +11,6 @@ from jouleloop.api.chains import chain_named, chains_in
 from jouleloop.cli.app import app
 from jouleloop.errors import InputError
 from jouleloop.fusion.chain import Axis, chain_of, read_chain
-from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.plan import Group, Loop, parts_of, waiting_words
 from jouleloop.fusion.result import GroupRun
 from jouleloop.fusion.search import ChainSearch
