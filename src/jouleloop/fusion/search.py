@@ -127,14 +127,13 @@ class ChainSearch:
     def fused(self, group: Group, below_pj: float, room: int | None = None) -> tuple[GroupRun | None, float]:
         """Return the best way to run a group below an energy, None where there is none, and what none is below.
 
-        Parameters
-        ----------
-        room
-            Words of the level that groups around leave; all without it.
+        Groups around leave ``room`` words of the level; all without it.
         """
-        best, bound = None, below_pj
+        best, bound, deep = None, below_pj, self.nested and group.nests
+        if deep and next(self.ways(group, below_pj * (1 - 2 * ROUNDING), room), None) is None:
+            return None, below_pj
         # What costs little without groups inside rules out most ways with them.
-        for nests in (False, True) if self.nested and group.nests else (False,):
+        for nests in (False, True) if deep else (False,):
             limit = below_pj if best is None else best.energy_pj
             # What is known already need not be found again: a tie is no better.
             below = limit * (1 - 2 * ROUNDING) if nests or group.outer else limit
