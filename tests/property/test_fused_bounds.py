@@ -46,9 +46,11 @@ def draw(seed: int) -> tuple[Chain, Target]:
     energies = tuple(LevelEnergy(name, rng.randint(0, 30), rng.randint(0, 30), "drawn") for name in capacities)
     spaces = [space.name for space in parse_layer(texts[0]).problem().data_spaces]
     keep = frozenset(rng.sample(spaces, rng.choice((0, 1, 3))))
-    buffer = LevelConstraints(temporal=LoopConstraint(factors=fixed), keep=keep)
+    limits = {"Buffer": LevelConstraints(temporal=LoopConstraint(factors=fixed), keep=keep)}
+    if "Outer" in capacities:
+        limits["Outer"] = LevelConstraints(keep=frozenset(rng.sample(spaces, rng.choice((0, 1)))))
     arch = Architecture("drawn", levels, ComputeLevel("mac", "mac", "intmac", 8, 1))
-    target = Target(arch, EnergyCosts("drawn", energies, 0.5, "drawn"), Constraints("drawn", {"Buffer": buffer}))
+    target = Target(arch, EnergyCosts("drawn", energies, 0.5, "drawn"), Constraints("drawn", limits))
     return chain_of("drawn", [parse_layer(text) for text in texts]), target
 
 

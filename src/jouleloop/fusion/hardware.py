@@ -143,8 +143,6 @@ class Fusion:
         target = replace(target, costs=replace(target.costs, levels=tuple(levels)))
         if self.beside_level(problem) is not None:
             names, limits = frozenset(space.name for space in problem.data_spaces), dict(target.constraints.levels)
-            for name in target.arch.level_names[1 : self.place]:
-                limits[name] = replace(target.constraints.level(name), keep=frozenset(), bypass=names)
             limits[self.level] = replace(target.constraints.level(self.level), keep=names, bypass=frozenset())
             nodes = list(target.arch.levels)
             nodes[self.place] = replace(nodes[self.place], capacity_words=None)
