@@ -215,39 +215,6 @@ print(json.dumps({"words": words, "mapping": list(plain(spec.mapping.nodes))}))
 """
 
 
-def even(mapping: list[Any], rows: tuple[int, ...]) -> bool:
-    """Return whether all tiles of a layer can be put between the same loops, as they are in ours.
-
-    A tile may move past loops that do not move its tensor. What is stored outside the last split stays whole.
-    """
-    whole = {name: {*of} for place in range(len(rows) - 1) for name, of in tensors(place).values()}
-
-    def paths(nodes: list[Any], kept: frozenset[str]) -> Iterator[bool]:
-        loops: list[str] = []
-        places = dict.fromkeys(kept, 0)
-        for node in nodes:
-            if isinstance(node, dict):
-                [(kind, inner)] = node.items()
-                if kind == "Nested":
-                    yield from paths(inner, kept)
-                    continue
-                for one in inner:
-                    yield from paths([one], frozenset(places))
-                return
-            if isinstance(node, str):
-                own = {name for name, _ in tensors(int(node.removeprefix("layer"))).values()}
-                yield any(
-                    all(not {*loops[min(p, q) : max(p, q)]} & whole[name] for name, q in places.items() if name in own)
-                    for p in range(len(loops) + 1)
-                )
-            elif node[0] == "Buffer":
-                places |= dict.fromkeys(node[1], len(loops))
-            elif node[0] != "MainMemory":
-                loops.append(node[0])
-
-    return all(paths(mapping, frozenset()))
-
-
 def our_words(found: ChainResult) -> dict[str, float]:
     """Return the words of main memory by tensor, those that are held in sum as ``held``."""
     words: dict[str, float] = {"held": 0.0}
@@ -255,8 +222,9 @@ def our_words(found: ChainResult) -> dict[str, float]:
         inside = {f"T{place}" for place in range(group.first + 1, group.last + 1)}
         for place, layer in enumerate(group.layers, start=group.first):
             words["held"] += layer.held_outer_words
+            held = {*layer.held, *itertools.chain(*layer.held_around)}
             for space, (name, _) in tensors(place).items():
-                for run in layer.runs if name not in inside and space not in layer.held else ():
+                for run in layer.runs if name not in inside and space not in held else ():
                     assert run.search.evaluation is not None
                     one = run.search.evaluation.levels[0].data[space]
                     words[name] = words.get(name, 0.0) + run.iterations * (one.reads + one.updates + one.fills)
@@ -282,7 +250,6 @@ def main() -> None:
                 "apart_words": ours.apart_outer_words,
                 "counted_there": None if counted is None else sum(counted["words"].values()),
                 "mapper": sum(best["words"].values()),
-                "even": even(best["mapping"], sizes),
                 "accelforge": program.version,
                 "mapping": json.dumps(best["mapping"], separators=(",", ":")),
             }

@@ -25,7 +25,7 @@ EXAMPLES = int(os.environ.get("JOULELOOP_EXAMPLES", "20"))
 
 
 def draw(seed: int) -> tuple[Chain, Target]:
-    """Return two or three products, some with fixed factors, or two convolutions with a window, and three levels."""
+    """Return two or three products, some with fixed factors, or two convolutions with a window, and levels."""
     rng = random.Random(seed)
     sizes = [rng.choice((2, 4)) for _ in range(rng.choice((3, 4)))]
     fixed: dict[str, int] = {}
@@ -36,16 +36,21 @@ def draw(seed: int) -> tuple[Chain, Target]:
         tokens = rng.choice((2, 4))
         fixed = dict.fromkeys(rng.sample("MNK", 2), rng.choice((2, 4))) if seed % 4 else {}
         texts = [f"matmul:M{m}xN{tokens}xK{k}" for k, m in itertools.pairwise(sizes)]
-    block = rng.choice((1, 1, 4))
-    capacities = (None, rng.randint(20, 100), rng.randint(3, 12))
-    names = ("DRAM", "Buffer", "Registers")
-    levels = tuple(StorageLevel(n, n, "SRAM", c, 8, block_words=block) for n, c in zip(names, capacities, strict=True))
-    energies = tuple(LevelEnergy(name, rng.randint(0, 30), rng.randint(0, 30), "drawn") for name in names)
+    capacities = {"DRAM": None, "Outer": 200, "Buffer": rng.randint(20, 100), "Registers": rng.randint(3, 12)}
+    if seed % 10 < 7:
+        del capacities["Outer"]
+    blocks = (1, rng.choice((1, 2, 3, 4)))
+    levels = tuple(
+        StorageLevel(name, name, "SRAM", words, 8, block_words=rng.choice(blocks)) for name, words in capacities.items()
+    )
+    energies = tuple(LevelEnergy(name, rng.randint(0, 30), rng.randint(0, 30), "drawn") for name in capacities)
     spaces = [space.name for space in parse_layer(texts[0]).problem().data_spaces]
-    keep = frozenset(rng.sample(spaces, rng.choice((1, 3, 3))))
-    buffer = LevelConstraints(temporal=LoopConstraint(factors=fixed), keep=keep)
+    keep = frozenset(rng.sample(spaces, rng.choice((0, 1, 3))))
+    limits = {"Buffer": LevelConstraints(temporal=LoopConstraint(factors=fixed), keep=keep)}
+    if "Outer" in capacities:
+        limits["Outer"] = LevelConstraints(keep=frozenset(rng.sample(spaces, rng.choice((0, 1)))))
     arch = Architecture("drawn", levels, ComputeLevel("mac", "mac", "intmac", 8, 1))
-    target = Target(arch, EnergyCosts("drawn", energies, 0.5, "drawn"), Constraints("drawn", {"Buffer": buffer}))
+    target = Target(arch, EnergyCosts("drawn", energies, 0.5, "drawn"), Constraints("drawn", limits))
     return chain_of("drawn", [parse_layer(text) for text in texts]), target
 
 
@@ -59,20 +64,21 @@ def test_no_way_is_below_its_bound(seed: int) -> None:
 
 def compare(search: ChainSearch, group: Group, room: int | None, rng: random.Random) -> None:
     """Compare bounds of some ways to run a group, and of groups inside them, with what they take."""
-    ways = list(search.ways(group, room=room))
-    for way in rng.sample(ways, min(len(ways), 6 if group.outer else 60)):
-        bounds = map(max, way.bounds_pj, search.bounds.tightened(group, way).bounds_pj, way.floors_pj or way.bounds_pj)
+    ways = [way for nests in {False, group.nests} for way in search.ways(group, room=room, nests=nests)]
+    for way in rng.sample(ways, min(len(ways), 6 if group.outer else 90)):
+        bounds = way.bounds_pj if way.nests else search.bounds.tightened(group, way).bounds_pj
         for place, bound_pj in enumerate(bounds):
             layer, least_pj = search._layer(group, way, place)
             assert bound_pj <= (least_pj if layer is None else layer.energy_pj) * (1 + 1e-12)
-        for first, last in itertools.combinations(range(group.size if way.floors_pj else 0), 2):
+        ends = range(group.size if way.nests else 0)
+        for first, last in itertools.combinations_with_replacement(ends, 2):
             if last - first == group.size - 1:
                 continue
             inside, left = search._child(group, way, first, last)
             if left >= 0:
                 run, least_pj = search.fused(inside, math.inf, left)
                 assert run is None or run.energy_pj == least_pj
-                assert sum(way.floors_pj[first : last + 1]) <= least_pj * (1 + 1e-12)
+                assert sum(way.bounds_pj[first : last + 1]) <= least_pj * (1 + 1e-12)
                 compare(search, inside, left, rng)
 
 

@@ -45,16 +45,22 @@ class Drawn(NamedTuple):
 def draw(seed: int) -> Drawn:
     """Return two to four products of small sizes, and a DRAM, a buffer and a few units."""
     rng = random.Random(seed)
-    long = not seed % 8
+    long, small = not seed % 8, seed % 8 in (1, 2)
     sizes = [rng.choice((1, 2, 2) if long else (1, 2, 2, 3, 4)) for _ in range(5 if long else rng.choice((3, 4, 4)))]
     tokens = rng.choice((2, 4) if long else (2, 3, 4))
+    if small:
+        sizes, tokens = [rng.choice((2, 4, 4)) for _ in range(3)], 4
     layers = [parse_layer(f"matmul:M{m}xN{tokens}xK{k}") for k, m in itertools.pairwise(sizes)]
     block, units = rng.choice((1, 1, 2)), rng.choice((1, 2))
     levels = (
         StorageLevel("DRAM", "DRAM", "DRAM", None, 8, block_words=block),
-        StorageLevel("Buffer", "Buffer", "SRAM", rng.randint(6, 40), 8),
+        StorageLevel("Buffer", "Buffer", "SRAM", rng.randint(5, 10) if small else rng.randint(6, 40), 8),
     )
-    energies = tuple(LevelEnergy(one.name, rng.randint(1, 60), rng.randint(1, 60), "drawn") for one in levels)
+    dear = 20 if small else 1
+    energies = tuple(
+        LevelEnergy(one.name, rng.randint(1, 60) * scale, rng.randint(1, 60) * scale, "drawn")
+        for one, scale in zip(levels, (dear, 1), strict=True)
+    )
     arch = Architecture("drawn", levels, ComputeLevel("mac", "mac", "intmac", 8, units))
     # A part that is smaller ignores a factor that its layer has to have.
     fixed = (
@@ -130,6 +136,18 @@ def subsets(names: Sequence[Named]) -> list[frozenset[Named]]:
     return [frozenset(c) for n in range(len(names) + 1) for c in itertools.combinations(names, n)]
 
 
+#: Sizes of a layer, in the order of `DIMENSIONS`.
+Sized = tuple[int, ...]
+
+
+def tile_words(bounds: dict[str, int], name: str) -> int:
+    return math.prod(bounds[d] for d in SPACES[name])
+
+
+def times(steps: Sequence[int], each_pj: Sequence[float]) -> float:
+    return sum(count * pj for count, pj in zip(steps, each_pj, strict=True) if count)
+
+
 class Enumeration:
     """All ways to run a chain."""
 
@@ -137,6 +155,7 @@ class Enumeration:
         self.chain, self.target = drawn
         self.capacity = drawn.target.arch.levels[1].capacity_words or 0
         self.known: dict[object, list[Cost]] = {}
+        self.ways: dict[object, set[tuple[float, float]]] = {}
 
     def part_pj(self, bounds: dict[str, int], room: int, on_chip: frozenset[str], *, resumes: bool) -> float:
         """Return the least energy of a part without what is on the chip already."""
@@ -152,6 +171,65 @@ class Enumeration:
             ),
             default=math.inf,
         )
+
+    def layer_pj(
+        self, sizes: Sized, free: int, on_chip: frozenset[str], *, again: bool = True
+    ) -> set[tuple[float, float]]:
+        """Return what a layer takes in every way to run it in an iteration, where outputs begin and where they go on.
+
+        Beside tiles on the chip so many words are free. It runs at once, or where a tensor is not on the chip ``again``
+        under loops of its own, in any order, which leave other tiles there. Ways dearer twice are left out.
+        """
+        if (sizes, free, on_chip, again) in self.ways:
+            return self.ways[sizes, free, on_chip, again]
+        bounds, fixed = (
+            dict(zip(DIMENSIONS, sizes, strict=True)),
+            self.target.constraints.level("Buffer").temporal.factors,
+        )
+        room = free + sum(tile_words(bounds, name) for name in on_chip)
+        found = {tuple(self.part_pj(bounds, room, on_chip, resumes=resumes) for resumes in (False, True))}
+        for factors in itertools.product(*map(divisors, sizes)) if again and len(on_chip) < 3 else ():
+            inner = {d: n // factor for (d, n), factor in zip(bounds.items(), factors, strict=True)}
+            if any(inner[d] < factor <= bounds[d] for d, factor in fixed.items()):
+                continue
+            for loops in itertools.permutations((d, n) for d, n in zip(DIMENSIONS, factors, strict=True) if n > 1):
+                others = [name for name in SPACES if loops and name not in on_chip and loops[-1][0] not in SPACES[name]]
+                for held in filter(None, subsets(others)):
+                    left = free - sum(tile_words(inner, name) for name in held)
+                    if left < 0:
+                        continue
+                    counted = [self.steps(bounds, loops, held, resumes=resumes) for resumes in (False, True)]
+                    for each in self.layer_pj(tuple(inner.values()), left, on_chip | held, again=False):
+                        found.add(tuple(moved + times(steps, each) for moved, steps in counted))
+        kept = {
+            one for one in found if not any(other != one and other <= one and other[1] <= one[1] for other in found)
+        }
+        self.ways[sizes, free, on_chip, again] = kept
+        return kept
+
+    def steps(
+        self, bounds: dict[str, int], loops: tuple[tuple[str, int], ...], held: frozenset[str], *, resumes: bool
+    ) -> tuple[float, tuple[int, int]]:
+        """Run a layer's own loops: return what moves held tiles, and how many steps begin outputs and go on."""
+        moved, steps, begun, there = 0.0, [0, 0], set[Region](), dict[str, Region]()
+        for step in itertools.product(*(range(factor) for _, factor in loops)):
+            now = {d: (0, n) for d, n in bounds.items()}
+            for value, (d, factor) in zip(step, loops, strict=True):
+                now[d] = (value * (bounds[d] // factor), bounds[d] // factor)
+            for name in held:
+                tile = region(now, name)
+                if there.get(name) != tile:
+                    if name == "Z" and name in there:
+                        moved += self.moved_pj(words(tile), reads=False)
+                    if name != "Z" or resumes or tile in begun:
+                        moved += self.moved_pj(words(tile), reads=True)
+                    there[name] = tile
+            output = region(now, "Z")
+            steps[resumes or output in begun] += 1
+            begun.add(output)
+        if "Z" in held:
+            moved += self.moved_pj(words(there["Z"]), reads=False)
+        return moved, (steps[0], steps[1])
 
     def moved_pj(self, words: int, *, reads: bool) -> float:
         """Return the energy of a tile that goes in or out at once."""
@@ -249,11 +327,14 @@ class Execution:
     def __init__(self, counted: Enumeration, tree: Tree, limit: float) -> None:
         self.counted, self.limit, self.total = counted, limit, 0.0
         self.layers = sorted(layers_of(tree))
-        #: By layer, where its outputs have begun; by layer, words that its part may fill.
+        #: By layer, where its outputs have begun; its part, words beside it, what is there; steps that begin and go on.
         self.begun: dict[int, set[Region]] = {k: set() for k in self.layers}
-        self.rooms: dict[int, int] = {}
+        self.rooms: dict[int, tuple[Sized, int, frozenset[str]]] = {}
+        self.steps = {k: [0, 0] for k in self.layers}
         whole = {k: {d: (0, n) for d, n in counted.chain.problems[k].bound.items()} for k in self.layers}
         self.run(tree, whole, {}, frozenset())
+        for k, steps in self.steps.items() if self.total < limit else ():
+            self.total += min(times(steps, each) for each in counted.layer_pj(*self.rooms[k]))
 
     def run(
         self,
@@ -316,13 +397,11 @@ class Execution:
         output = region(now, "Z")
         resumes = output in self.begun[k]
         self.begun[k].add(output)
+        self.steps[k][resumes] += 1
         if k not in self.rooms:
             mine = set[tuple[object, ...]]().union(*(points(*named(k, name, region(now, name))) for name in on_chip))
             full = mine.union(*(points(*one) for one in kept))
-            self.rooms[k] = self.counted.capacity - len(full) + len(mine)
-        self.total += self.counted.part_pj(
-            {d: size for d, (_, size) in now.items()}, self.rooms[k], on_chip, resumes=resumes
-        )
+            self.rooms[k] = tuple(now[d][1] for d in DIMENSIONS), self.counted.capacity - len(full), on_chip
 
 
 def layers_of(tree: Tree) -> list[int]:

@@ -35,6 +35,7 @@ def chain(
     constraints: str | Path | None = None,
     seconds: float | None = None,
     recompute: bool = False,
+    certified: bool = False,
 ) -> ChainResult:
     """Return the least energy of layers that run one after the other, where shared tensors may stay on the chip.
 
@@ -52,6 +53,8 @@ def chain(
         After so many seconds the search stops with the best that it has and a proven bound.
     recompute
         Whether overlaps of windows may be computed again instead of waiting on the chip.
+    certified
+        Whether a certificate is to be written: without groups inside others, which it does not state.
 
     Raises
     ------
@@ -60,7 +63,7 @@ def chain(
     """
     found = chain_named(layers)
     hardware = [architecture_of(architecture, problem, constraints) for problem in found.problems]
-    return search_chain(found, hardware, level, None, seconds, recompute=recompute)
+    return search_chain(found, hardware, level, None, seconds, recompute=recompute, certified=certified)
 
 
 def search_chain(
@@ -75,13 +78,13 @@ def search_chain(
 ) -> ChainResult:
     """Return the least energy of a chain; ``hardware`` by layer, since constraints hang on the shape of a layer.
 
-    Where it is to be ``certified``, what no certificate states is refused before it is searched. An optimum with groups
-    inside others is refused by `ChainResult.certificate`.
+    Where it is to be ``certified``, what no certificate states is refused before it is searched, and groups inside
+    others are left out.
     """
     fusions = [Fusion.at(one.target(p), level) for one, p in zip(hardware, found.problems, strict=True)]
     if certified:
         chain_subject(found, fusions)
-    search = ChainSearch(found, tuple(fusions), seconds, watch, recompute)
+    search = ChainSearch(found, tuple(fusions), seconds, watch, recompute, nested=not certified)
     return replace(search.run(), argue=partial(certify_chain, search))
 
 

@@ -1,7 +1,6 @@
 """The hardware of a fused chain: the level where shared tensors live, what words to it cost, and targets of parts."""
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -103,32 +102,71 @@ class Fusion:
         fills = evaluation.levels[self.place].data[name].fills
         return outside + self.filled_pj(math.ceil(fills))
 
+    @cached_property
     def free_outside(self) -> Target:
-        """Return the target with an outermost level that costs nothing and is not constrained: what a bound counts."""
+        """The target with an outermost level that costs nothing and is not constrained: what a bound counts."""
         target, outermost = self.target, self.target.arch.level_names[0]
         free = replace(target.costs.levels[0], read_pj=0.0, write_pj=0.0, leak_pj=0.0, later_pj=None)
         costs = replace(target.costs, levels=(free, *target.costs.levels[1:]))
         levels = {name: one for name, one in target.constraints.levels.items() if name != outermost}
         return replace(target, costs=costs, constraints=replace(target.constraints, levels=levels))
 
+    @property
+    def kept(self) -> frozenset[str]:
+        """Data spaces that constraints make the level keep."""
+        return self.target.constraints.level(self.level).keep
+
+    def beside_level(self, problem: Problem) -> "Fusion | None":
+        """Return the same with an outermost level that costs what it does above the level.
+
+        None where constraints tell what the level keeps, or words are cheaper further out.
+        """
+        target, nodes, own = self.target, self.target.arch.levels, self._prices(self.place)
+        counts = [-(-node.block_words // nodes[self.place].block_words) for node in nodes[: self.place]]
+        above = [[pj - n * least for pj, least in zip(self._prices(k), own, strict=True)] for k, n in enumerate(counts)]
+        if self.keepable(problem) == self.kept or min(min(read, update) for read, _, update in above) < 0:
+            return None
+        first = replace(target.costs.levels[0], read_pj=above[0][0], write_pj=above[0][2], later_pj=None)
+        return replace(
+            self, target=replace(target, costs=replace(target.costs, levels=(first, *target.costs.levels[1:])))
+        )
+
+    def free_to_level(self, problem: Problem, *, resumes: bool) -> Target:
+        """Return the same where fills of the level cost nothing, for a layer that begins outputs or goes on.
+
+        What may pass the level is asked for there, for no more than further out.
+        """
+        read_pj, _, update_pj = self._prices(self.place)
+        target = _later(self.free_outside)
+        levels = list(target.costs.levels)
+        levels[self.place] = replace(levels[self.place], later_pj=(read_pj, 0.0, update_pj))
+        target = replace(target, costs=replace(target.costs, levels=tuple(levels)))
+        if self.beside_level(problem) is not None:
+            names, limits = frozenset(space.name for space in problem.data_spaces), dict(target.constraints.levels)
+            limits[self.level] = replace(target.constraints.level(self.level), keep=names, bypass=frozenset())
+            nodes = list(target.arch.levels)
+            nodes[self.place] = replace(nodes[self.place], capacity_words=None)
+            arch = replace(target.arch, levels=tuple(nodes))
+            target = replace(target, arch=arch, constraints=replace(target.constraints, levels=limits))
+        return _resuming(target, problem) if resumes else target
+
+    @cached_property
     def depends_on_sizes(self) -> bool:
         """Whether constraints mean other factors for a part than for the layer."""
-        return any(
-            loops.maximize or loops.stated or 0 in loops.factors.values()
-            for loops in self._loops(self.target.arch.level_names)
-        )
+        limits = map(self.target.constraints.level, self.target.arch.level_names)
+        loops = [loops for one in limits for loops in (one.temporal, one.spatial)]
+        return any(one.maximize or one.stated or 0 in one.factors.values() for one in loops)
+
+    @cached_property
+    def _fixed(self) -> tuple[tuple[str, int], ...]:
+        """Dimensions and their fixed factors inside the outermost level."""
+        limits = map(self.target.constraints.level, self.target.arch.level_names[1:])
+        return tuple(item for one in limits for loops in (one.temporal, one.spatial) for item in loops.factors.items())
 
     def ignores(self, whole: Problem, part: Problem) -> bool:
         """Whether a fixed factor inside the outermost level holds for a layer, and is too large for a part."""
-        return any(
-            part.bound[d] < factor <= whole.bound[d]
-            for loops in self._loops(self.target.arch.level_names[1:])
-            for d, factor in loops.factors.items()
-        )
-
-    def _loops(self, levels: Sequence[str]) -> Iterator[LoopConstraint]:
-        for one in map(self.target.constraints.level, levels):
-            yield from (one.temporal, one.spatial)
+        least, most = part.bound, whole.bound
+        return any(least[d] < factor <= most[d] for d, factor in self._fixed)
 
     def target_of(
         self, problem: Problem, whole: frozenset[str], capacity_words: int, *, resumes: bool
@@ -152,16 +190,11 @@ class Fusion:
                 return None
         for place, name in enumerate(target.arch.level_names[: self.place + 1]):
             levels[name] = _whole(target.constraints.level(name), kept, whole, place, self.place)
-        if resumes:
-            outputs = frozenset(space.name for space in problem.data_spaces if space.read_write)
-            for name in target.arch.level_names:
-                one = levels.get(name, LevelConstraints())
-                levels[name] = replace(one, reuse=replace(one.reuse, rmw_first_update=outputs))
         constraints = replace(target.constraints, levels=levels)
         nodes = list(target.arch.levels)
         nodes[self.place] = replace(nodes[self.place], capacity_words=capacity_words, multiple_buffering=1.0)
         found = replace(target, arch=replace(target.arch, levels=tuple(nodes)), constraints=constraints)
-        return _resuming(found) if resumes else found
+        return _resuming(found, problem) if resumes else found
 
 
 def _whole(
@@ -186,7 +219,17 @@ def _asks_otherwise(given: LevelConstraints, kept: list[str], whole: frozenset[s
     return asked or (not outermost and bool(given.keep & whole))
 
 
-def _resuming(target: Target) -> Target:
+def _resuming(target: Target, problem: Problem) -> Target:
+    """Return the target of a part that goes on from partial sums."""
+    outputs = frozenset(space.name for space in problem.data_spaces if space.read_write)
+    levels = dict(target.constraints.levels)
+    for name in target.arch.level_names:
+        one = levels.get(name, LevelConstraints())
+        levels[name] = replace(one, reuse=replace(one.reuse, rmw_first_update=outputs))
+    return _later(replace(target, constraints=replace(target.constraints, levels=levels)))
+
+
+def _later(target: Target) -> Target:
     """Return the target by rules that know resumed outputs, with the same counts where no window slides."""
     if rules_of(target.semantics).knows_no_coalesce:
         return target

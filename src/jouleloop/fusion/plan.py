@@ -9,7 +9,7 @@ docs/fusion.md states this with an example.
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -56,9 +56,18 @@ class Group:
 
     @cached_property
     def nests(self) -> bool:
-        """Whether groups may lie inside: three layers at least, and tiles that do not overlap."""
-        plain = all(axis.step == axis.reach == 1 and not axis.before for run in self.links for axis in run.axes)
-        return self.size > 2 and plain and not any(problem.slides for problem in self.problems)
+        """Whether groups may lie inside: tiles do not overlap, and there are three layers, or two and a product."""
+        plain = self.size > 1 and all(
+            axis.step == axis.reach == 1 and not axis.before for run in self.links for axis in run.axes
+        )
+        plain = plain and not any(problem.slides for problem in self.problems)
+        return plain and (self.size > 2 or any(map(self.is_product, range(self.size))))
+
+    def is_product(self, place: int) -> bool:
+        """Whether a layer is a product: no two of its dimensions move the same data spaces."""
+        whole = self.chain.problems[self.first + place]
+        moved = [[d in space.dimensions for space in whole.data_spaces] for d, size in whole.bound.items() if size > 1]
+        return all(one not in moved[:k] for k, one in enumerate(moved))
 
     def around(self, place: int) -> "Outer":
         """Return what groups around this one do to a layer."""
@@ -78,28 +87,22 @@ class Group:
         return tuple(a | b for a, b in zip(read, written, strict=True))
 
     @cached_property
-    def axes(self) -> tuple[tuple[str, ...], ...]:
-        """By axis that goes through all layers, the dimension that it cuts in each."""
-        return tuple((run[0].writer, *(axis.reader for axis in run)) for run in self._runs)
-
-    @cached_property
-    def _runs(self) -> tuple[tuple[Axis, ...], ...]:
-        """By axis that goes through all layers, its axis of each shared tensor."""
-        links = [
-            [replace(axis, size=problem.bound[axis.reader]) for axis in link.axes]
-            for link, problem in zip(self.links, self.problems[1:], strict=True)
-        ]
-        found: list[tuple[Axis, ...]] = [(axis,) for axis in links[0]] if links else []
-        for axes in links[1:]:
-            ahead = {axis.writer: axis for axis in axes}
-            found = [(*run, ahead[run[-1].reader]) for run in found if run[-1].reader in ahead]
-        return tuple(found)
+    def axes(self) -> dict[tuple[str, ...], tuple[Axis, ...]]:
+        """By the dimension that it cuts in each layer, what goes through all: its axis of each shared tensor."""
+        found: dict[tuple[str, ...], tuple[Axis, ...]] = {(d,): () for d in self.problems[0].bound}
+        for link in self.links:
+            ahead = {axis.writer: axis for axis in link.axes}
+            found = {
+                (*dims, ahead[dims[-1]].reader): (*run, ahead[dims[-1]])
+                for dims, run in found.items()
+                if dims[-1] in ahead
+            }
+        return found
 
     def cuts(self, loop: Loop) -> tuple[Cut, ...]:
         """Return by layer how a loop cuts it."""
-        place = self.axes.index(loop.dimensions)
-        written = tuple(p.bound[d] for p, d in zip(self.problems[:-1], loop.dimensions[:-1], strict=True))
-        return cuts_of(self._runs[place], written, loop.factor, recomputes=loop.recomputes)
+        sizes = tuple((d, problem.bound[d]) for d, problem in zip(loop.dimensions, self.problems, strict=True))
+        return cuts_of(self.axes[loop.dimensions], sizes, loop.factor, recomputes=loop.recomputes)
 
     def prefixes(self, *, recompute: bool = False) -> Iterator[tuple[Loop, ...]]:
         """Yield every list of loops, outermost first: all factors that divide the axes, in all orders.
@@ -115,7 +118,16 @@ class Group:
             again = [replace(loop, recomputes=True) for loop in loops if any(cut.overlap for cut in self.cuts(loop))]
             choices.append([None, *loops, *(again if recompute else ())])
         for chosen in itertools.product(*choices):
-            yield from itertools.permutations(loop for loop in chosen if loop is not None)
+            loops = [loop for loop in chosen if loop is not None]
+            yield from self._orders(loops) if self.size == 1 else itertools.permutations(loops)
+
+    def _orders(self, loops: list[Loop]) -> Iterable[tuple[Loop, ...]]:
+        """Return orders of a layer's own loops: those that move one tensor first, then another one (lemma *orders*)."""
+        spaces = [space for space in self.problems[0].data_spaces if space.name not in self.shared[0]]
+        return dict.fromkeys(
+            tuple(sorted(loops, key=lambda loop: [loop.dimensions[0] not in space.dimensions for space in order]))
+            for order in itertools.permutations(spaces)
+        )
 
 
 @dataclass(frozen=True)
@@ -194,6 +206,12 @@ class Part:
             problem = self._sized({cut.dimension: size for cut, (size, _) in zip(cuts, sizes, strict=True)})
             found.append((self.times * math.prod(count for _, count in sizes), problem.tensor_words(space)))
         return found
+
+    def moves(self, space: DataSpace, held: frozenset[str]) -> list[tuple[int, int]]:
+        """Return how often a data space moves in or out, and its words each time: less often where it is held."""
+        if space.name in held:
+            return self.visits(space)
+        return [(times, problem.tensor_words(space)) for problem, times, _ in self.runs]
 
     def periods(self, space: DataSpace) -> int:
         """For how many runs of iterations a data space stays the same."""

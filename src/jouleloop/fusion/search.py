@@ -6,7 +6,6 @@ space that docs/fusion.md defines. Ways are taken by their lower bound; where th
 """
 
 import heapq
-import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from jouleloop.fusion.chain import Chain
 from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.plan import Group, parts_of, waiting_words
 from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun, PartRun
-from jouleloop.fusion.ways import ROUNDING, Bounds, Way, alike, choices, held_moves, least_list
+from jouleloop.fusion.ways import ROUNDING, Bounds, Way, alike, choices, excludes, held_moves, least_list
 from jouleloop.optimum.limit import Limit, Progress, Watch
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
@@ -105,6 +104,7 @@ class ChainSearch:
             lower_bound_pj=lower[-1],
             searches=self.searches,
             seconds=self._seconds,
+            nested=self.nested,
         )
 
     def alone(self, place: int) -> GroupRun | None:
@@ -127,19 +127,31 @@ class ChainSearch:
     def fused(self, group: Group, below_pj: float, room: int | None = None) -> tuple[GroupRun | None, float]:
         """Return the best way to run a group below an energy, None where there is none, and what none is below.
 
-        Parameters
-        ----------
-        room
-            Words of the level that groups around leave; all without it.
+        Groups around leave ``room`` words of the level; all without it.
         """
+        best, bound, deep = None, below_pj, self.nested and group.nests
+        if deep and next(self.ways(group, below_pj * (1 - 2 * ROUNDING), room), None) is None:
+            return None, below_pj
+        # What costs little without groups inside rules out most ways with them.
+        for nests in (False, True) if deep else (False,):
+            limit = below_pj if best is None else best.energy_pj
+            # What is known already need not be found again: a tie is no better.
+            below = limit * (1 - 2 * ROUNDING) if nests or group.outer else limit
+            run, bound = self._least(group, below, room, nests=nests)
+            best, bound = run or best, limit if bound == below else bound
+        return None if best is None else replace(best, lower_bound_pj=bound), bound
+
+    def _least(self, group: Group, below_pj: float, room: int | None, *, nests: bool) -> tuple[GroupRun | None, float]:
+        """Return the best way to run a group below an energy, with or without groups inside, and what none is below."""
         best, lower = None, math.inf
-        waiting = [(way.bound_pj, number, way) for number, way in enumerate(self.ways(group, below_pj, room))]
+        ways = self.ways(group, below_pj, room, nests=nests)
+        waiting = [(way.bound_pj, number, way) for number, way in enumerate(ways)]
         heapq.heapify(waiting)
         while waiting:
             least, number, way = heapq.heappop(waiting)
             limit = below_pj if best is None else best.energy_pj
             if least * (1 - ROUNDING) >= limit or self._late():
-                return self._ended(best, min(lower, least), limit)
+                return best, min(lower, least, limit)
             if not way.tight:
                 way = self.bounds.tightened(group, way)
                 heapq.heappush(waiting, (way.bound_pj, number, way))
@@ -148,24 +160,25 @@ class ChainSearch:
             lower = min(lower, bound)
             if run is not None and run.energy_pj < limit:
                 best = run
-        return self._ended(best, lower, below_pj if best is None else best.energy_pj)
+        return best, min(lower, below_pj if best is None else best.energy_pj)
 
-    def _ended(self, best: GroupRun | None, lower: float, limit: float) -> tuple[GroupRun | None, float]:
-        bound = min(lower, limit)
-        return (None if best is None else replace(best, lower_bound_pj=bound)), bound
-
-    def ways(self, group: Group, below_pj: float = math.inf, room: int | None = None) -> Iterator[Way]:
+    def ways(
+        self, group: Group, below_pj: float = math.inf, room: int | None = None, *, nests: bool = True
+    ) -> Iterator[Way]:
         """Yield every way to run a group whose shared and held data spaces fit the level, and whose bound is below."""
         fusions = self.fusions[group.first : group.last + 1]
         kept = [fusion.keepable(problem) for fusion, problem in zip(fusions, group.problems, strict=True)]
-        if not all(shared <= able for shared, able in zip(group.shared, kept, strict=True)):
+        holds_none = group.size == 1 and kept[0] <= group.shared[0]
+        if holds_none or not all(shared <= able for shared, able in zip(group.shared, kept, strict=True)):
             return
         capacity = min(fusion.capacity_words for fusion in fusions) if room is None else room
-        nests = self.nested and group.nests
+        nests = nests and self.nested and group.nests
         for prefix in group.prefixes(recompute=self.recompute):
             if group.outer and not prefix:
                 continue
             parts = parts_of(group, prefix)
+            if group.size == 1 and fusions[0].ignores(group.problems[0], parts[0].problem):
+                continue
             if any(part.fresh < part.iterations and part.problem.slides for part in parts):
                 continue
             waiting = waiting_words(parts)
@@ -174,18 +187,19 @@ class ChainSearch:
                 for part, inner, words in zip(parts, group.inner, waiting, strict=True)
             ]
             # Groups inside need not have shared tensors whole.
-            shared = 0 if nests else max(needed)
+            shared = 0 if nests and group.size > 2 else max(needed)
             if shared > capacity:
                 continue
-            tight = all(self.bounds.as_layer(part, group.first + place) for place, part in enumerate(parts))
+            tight = nests or all(self.bounds.as_layer(part, group.first + place) for place, part in enumerate(parts))
             options = [
-                self.bounds.options(part, able, group.first + place, group.around(place), nests=nests)
+                self.bounds.options(group, place, part, able, nests=nests)
                 for place, (part, able) in enumerate(zip(parts, kept, strict=True))
             ]
+            # What holds nothing needs no group of its own.
+            options = [options[0][1:]] if group.size == 1 else options
             for choice in choices(options, capacity - shared, below_pj):
-                held, words, least, flat = zip(*choice, strict=True)
-                floors = least if nests else ()
-                yield Way(prefix, parts, held, tuple(waiting), flat, tight, capacity - sum(words), floors)
+                held, words, bounds = zip(*choice, strict=True)
+                yield Way(prefix, parts, held, tuple(waiting), bounds, tight, capacity - sum(words), nests)
 
     def _settled(self, group: Group, way: Way, limit_pj: float) -> tuple[GroupRun | None, float]:
         """Return a way with the best mappings of its parts, and its bound; None where it is none or not below.
@@ -193,11 +207,9 @@ class ChainSearch:
         Layers run one by one, or in groups inside; the least list of those is found as `run` finds that of a chain.
         """
         count, lower = group.size, math.inf
-        least = {(place, place): bound for place, bound in enumerate(way.bounds_pj)}
-        if way.floors_pj:
-            for first, last in itertools.combinations(range(count), 2):
-                if last - first < count - 1:
-                    least[first, last] = sum(way.floors_pj[first : last + 1])
+        most = count - 1 if way.nests else 1
+        spans = [(start, end) for start in range(count) for end in range(start, min(start + most, count))]
+        least = {(start, end): sum(way.bounds_pj[start : end + 1]) for start, end in spans}
         found: dict[tuple[int, int], LayerRun | GroupRun] = {}
         while True:
             bound, runs = least_list(least, count)
@@ -221,10 +233,15 @@ class ChainSearch:
         self, group: Group, way: Way, first: int, last: int, below_pj: float
     ) -> tuple[LayerRun | GroupRun | None, float]:
         """Return what layers of a way cost, as one layer or as a group inside, and at least."""
-        if first == last:
-            return self._layer(group, way, first)
-        inside, room = self._child(group, way, first, last)
-        return (None, math.inf) if room < 0 else self.fused(inside, below_pj, room)
+        layer, least = self._layer(group, way, first) if first == last else (None, math.inf)
+        best: LayerRun | GroupRun | None = layer
+        if first < last or (way.nests and group.is_product(first)):
+            inside, room = self._child(group, way, first, last)
+            limit_pj = below_pj if layer is None else min(below_pj, layer.energy_pj)
+            run, bound = (None, math.inf) if room < 0 else self.fused(inside, limit_pj, room)
+            best, least = run or layer, min(least, bound)
+        pruned = best is not None and best.energy_pj * (1 - ROUNDING) >= below_pj
+        return None if pruned else best, least
 
     def _child(self, group: Group, way: Way, first: int, last: int) -> tuple[Group, int]:
         """Return layers of a way as a group inside, and the words of the level that are left for it."""
@@ -240,7 +257,7 @@ class ChainSearch:
         None with a finite bound: a search that stopped, or was refused, does not say whether a part has one.
         """
         part, held, fusion = way.parts[place], way.held[place], self.fusions[group.first + place]
-        on_chip = part.shared | held
+        on_chip = way.on_chip(place)
         # Tiles of what is on the chip already lie in what is taken for it.
         capacity = way.room - way.waiting[place] + sum(map(part.words, on_chip - group.inner[place]))
         if capacity < sum(map(part.words, on_chip)):
@@ -251,7 +268,7 @@ class ChainSearch:
             if found is None:
                 return None, math.inf
             if found.evaluation is None:
-                return None, math.inf if _excludes(found, resumes=resumes) else way.bounds_pj[place]
+                return None, math.inf if excludes(found, resumes=resumes) else way.bounds_pj[place]
             spared = sum(fusion.on_chip_pj(found.evaluation, name) for name in sorted(on_chip))
             energy = iterations * (found.evaluation.energy_pj - spared)
             lower += iterations * (min(found.lower_bound, found.evaluation.energy_pj) - spared)
@@ -311,15 +328,6 @@ class ChainSearch:
 
     def _late(self) -> bool:
         return self._left() == 0.0 or (self.watch is not None and bool(self.watch.asked()))
-
-
-def _excludes(found: SearchResult, *, resumes: bool) -> bool:
-    """Return whether a search without a mapping proves that there is none.
-
-    Constraints that do not suit a part are ``invalid`` however its outputs begin; where they go on from partial sums,
-    the search may be refused instead.
-    """
-    return not found.stopped and (found.status == "no_mapping" or (found.status == "invalid" and not resumes))
 
 
 def _filled(found: SearchResult, fusion: Fusion) -> int:

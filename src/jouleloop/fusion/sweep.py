@@ -159,11 +159,11 @@ def _sizes(spec: ChainSweepFile) -> list[dict[str, int]]:
         raise_all([Fault("a union needs a fixed value of each size", field=f"fixed.{name}") for name in missing])
         rows = [{**spec.fixed, name: value} for name, column in columns.items() for value in column]
     else:
-        most = max(lengths, default=1)
+        if spec.combine == "zip":
+            most = max(lengths, default=1)
+            columns = {name: column * (most if len(column) == 1 else 1) for name, column in columns.items()}
         combined = (
-            zip(*(column * (most if len(column) == 1 else 1) for column in columns.values()), strict=True)
-            if spec.combine == "zip"
-            else itertools.product(*columns.values())
+            zip(*columns.values(), strict=True) if spec.combine == "zip" else itertools.product(*columns.values())
         )
         rows = [{**spec.fixed, **dict(zip(columns, row, strict=True))} for row in combined]
     return [dict(row) for row in dict.fromkeys(tuple(sorted(row.items())) for row in rows)]

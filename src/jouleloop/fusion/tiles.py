@@ -32,24 +32,27 @@ class Cut:
 
 
 @lru_cache(maxsize=4096)
-def cuts_of(axes: tuple[Axis, ...], written: tuple[int, ...], factor: int, *, recomputes: bool) -> tuple[Cut, ...]:
+def cuts_of(
+    axes: tuple[Axis, ...], sizes: tuple[tuple[str, int], ...], factor: int, *, recomputes: bool
+) -> tuple[Cut, ...]:
     """Return by layer how a loop cuts it.
 
     Parameters
     ----------
     axes
         The axis of each shared tensor that the loop cuts, the first layer's output first.
-    written
-        How many values each layer but the last one has along it.
+    sizes
+        By layer, the dimension that the loop cuts, and how many values it has.
     factor
         How often the loop runs; divides the size of the last layer.
     recomputes
         Whether overlaps are computed again.
     """
-    tile = axes[-1].size // factor
+    *written, (last, size) = sizes
+    tile = size // factor
     computed = [(n * tile, (n + 1) * tile) for n in range(factor)]
-    cuts = [Cut(axes[-1].reader, ((tile, factor),), tile)]
-    for axis, size in zip(reversed(axes), reversed(written), strict=True):
+    cuts = [Cut(last, ((tile, factor),), tile)]
+    for axis, (_, size) in zip(reversed(axes), reversed(written), strict=True):
         computed, widest, overlap = _before(axis, size, computed, recomputes=recomputes)
         counted = Counter(stop - start for start, stop in computed if stop > start)
         cuts.append(Cut(axis.writer, tuple(counted.items()), widest, overlap))

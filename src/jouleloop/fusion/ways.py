@@ -1,18 +1,21 @@
 """Ways to run a group: a prefix and what each layer holds; and what no mappings of the parts of a way are below."""
 
+import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from jouleloop.division import divisors
 from jouleloop.engines.protocol import Target
 from jouleloop.fusion.chain import Chain
 from jouleloop.fusion.hardware import Fusion
-from jouleloop.fusion.plan import Group, Loop, Outer, Part
+from jouleloop.fusion.plan import Group, Loop, Part
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
 #: Sums of doubles may differ in their last bits by the order of their terms.
-ROUNDING = 1e-12
+ROUNDING = 1e-13
 
 
 class Holding(NamedTuple):
@@ -21,9 +24,6 @@ class Holding(NamedTuple):
     names: frozenset[str]
     words: int
     least_pj: float
-    """Whatever groups lie inside, where some may."""
-    flat_pj: float
-    """Where none do."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,17 @@ class Way:
     """Whether the bounds know what parts take on the chip for which that of the layer does not hold."""
     room: int
     """Words of the level that nothing holds."""
-    floors_pj: tuple[float, ...]
-    """By layer, what it takes at least whatever groups lie inside; empty where none may."""
+    nests: bool
+    """Whether groups may lie inside: then the bounds hold whatever these are."""
 
     @property
     def bound_pj(self) -> float:
         """Energy of the group at least."""
-        return sum(self.floors_pj or self.bounds_pj)
+        return sum(self.bounds_pj)
+
+    def on_chip(self, place: int) -> frozenset[str]:
+        """Return the data spaces of a layer that are on the chip when an iteration begins."""
+        return self.parts[place].shared | self.held[place]
 
 
 def held_moves(fusion: Fusion, part: Part, held: frozenset[str]) -> tuple[float, int]:
@@ -76,61 +80,99 @@ class Bounds:
     chain: Chain
     fusions: tuple[Fusion, ...]
     search: Callable[[Problem, Target], SearchResult]
-    _inside: dict[Problem, float] = field(default_factory=dict)
+    _known: dict[object, float] = field(default_factory=dict)
+    _cuts: dict[object, list[tuple[int, float, float]]] = field(default_factory=dict)
 
-    def options(self, part: Part, able: frozenset[str], place: int, outer: Outer, *, nests: bool) -> list[Holding]:
-        """Return what a layer may hold, how many words that is, and what the layer takes at least then."""
-        operations = self._operations(part, place)
-        inside = self._inside_parts(part, place, operations)
-        floor = operations if nests else inside
-        around = sum(held_moves(self.fusions[place], *one)[0] for one in outer)
+    def options(self, group: Group, k: int, part: Part, able: frozenset[str], *, nests: bool) -> list[Holding]:
+        """Return what a layer of a group may hold, how many words that is, and what the layer takes at least then."""
+        place, fusion = group.first + k, self.fusions[group.first + k]
+        inside = self._inside_cut(part, place, alone=group.size < 3) if nests else self._inside_parts(part, place)
+        around = sum(held_moves(fusion, *one)[0] for one in group.around(k))
+        passing = (fusion.beside_level(part.whole) if nests else None) or fusion
         found = []
         for names in part.holdable(able):
-            outside = around + self._outside(part, names, place)
-            found.append(Holding(names, sum(map(part.words, names)), floor + outside, inside + outside))
+            least = inside + around + self._outside(part, names, place, passing)
+            kept = names | fusion.kept - part.shared if nests else ()
+            for space in (s for s in part.whole.data_spaces if s.name in kept and not s.read_write):
+                least += sum(times * fusion.filled_pj(words) for times, words in part.moves(space, names))
+            found.append(Holding(names, sum(map(part.words, names)), least))
         return found
 
     def as_layer(self, part: Part, place: int) -> bool:
         """Return whether the bound of the layer holds: parts are equal, and constraints mean the same for them."""
         fusion, whole = self.fusions[place], self.chain.problems[place]
-        return part.regular and (fusion.depends_on_sizes() or not fusion.ignores(whole, part.problem))
+        return part.regular and (fusion.depends_on_sizes or not fusion.ignores(whole, part.problem))
 
     def _operations(self, part: Part, place: int) -> float:
         compute_pj = self.fusions[place].target.costs.compute_pj
         return sum(times * compute_pj * problem.macs for problem, times, _ in part.runs)
 
-    def _inside_parts(self, part: Part, place: int, operations: float) -> float:
+    def _inside_parts(self, part: Part, place: int) -> float:
         """Return what a layer takes inside the outermost level at least, without searches of its parts."""
-        fusion = self.fusions[place]
+        fusion, operations = self.fusions[place], self._operations(part, place)
         if not self.as_layer(part, place):
             return operations
         repeated = part.iterations // part.fresh
         total = repeated * self.inside_pj(place, part.problem)
-        for space in part.whole.data_spaces:
-            if space.name in part.shared and not space.read_write:
-                filled = sum(times * problem.tensor_words(space) for problem, times, _ in part.runs)
-                total -= repeated * fusion.filled_pj(filled // repeated)
+        for space in (s for s in part.whole.data_spaces if s.name in part.shared and not s.read_write):
+            filled = sum(times * problem.tensor_words(space) for problem, times, _ in part.runs)
+            total -= repeated * fusion.filled_pj(filled // repeated)
         return max(operations, total)
+
+    def _inside_cut(self, part: Part, place: int, *, alone: bool) -> float:
+        """Return what a layer takes inside the level at least, into whatever its iterations are cut (lemma *cuts*).
+
+        Where groups of one layer ``alone`` lie inside, these ignore no fixed factor.
+        """
+        fusion, whole, operations = self.fusions[place], self.chain.problems[place], self._operations(part, place)
+        smallest = replace(whole, bounds=(1,) * len(whole.bounds))
+        known = self.as_layer(part, place) and (alone or not fusion.ignores(part.problem, smallest))
+        if fusion.depends_on_sizes or not known:
+            return operations
+        least, slices = math.inf, part.iterations // part.fresh
+        for cuts, begun, resumed in self._summed(place, part):
+            least = min(least, begun + (slices * cuts - 1) * resumed if slices * cuts > 1 else begun)
+        return max(operations, least)
+
+    def _summed(self, place: int, part: Part) -> list[tuple[int, float, float]]:
+        """Return, by how the sums of a part may be cut, how often, and what the layer takes inside the level then.
+
+        First where all its outputs begin, then where all go on.
+        """
+        fusion, whole = self.fusions[place], self.chain.problems[place]
+        size = {d: n for d, n in part.problem.bound.items() if d not in part.output.dimensions}
+        key = place, tuple(size.values())
+        if key not in self._cuts:
+            self._cuts[key] = found = []
+            for summed in itertools.product(*map(divisors, size.values())):
+                own = dict(zip(size, summed, strict=True))
+                problem = replace(whole, bounds=tuple(own.get(d, bound) for d, bound in whole.bound.items()))
+                if fusion.ignores(part.problem, problem) or self._least(problem, fusion.free_outside) == math.inf:
+                    continue
+                targets = [(fusion.free_to_level(problem, resumes=one), one) for one in (False, True)]
+                begun, resumed = [self._least(problem, target, resumes=one) for target, one in targets]
+                found.append((math.prod(size.values()) // math.prod(summed), begun, resumed))
+        return self._cuts[key]
 
     def _inside_each(self, part: Part, held: frozenset[str], place: int) -> float:
         """Return the same by the bound of each part: inputs on the chip are filled when they change, or not at all."""
         fusion, total = self.fusions[place], 0.0
         spared = [s for s in part.whole.data_spaces if s.name in part.shared | held and not s.read_write]
         for problem, times, _ in part.runs:
-            least = self._least_inside(problem, fusion) - sum(fusion.filled_pj(problem.tensor_words(s)) for s in spared)
+            least = self._least(problem, fusion.free_outside)
+            least -= sum(fusion.filled_pj(problem.tensor_words(s)) for s in spared)
             total += times * max(least, fusion.target.costs.compute_pj * problem.macs)
         changes = [change for space in spared if space.name in held for change in part.visits(space)]
         return total + sum(times * fusion.filled_pj(words) for times, words in changes)
 
-    def _outside(self, part: Part, held: frozenset[str], place: int) -> float:
-        """Return what a layer takes at the outermost level at least."""
-        fusion, total = self.fusions[place], 0.0
+    def _outside(self, part: Part, held: frozenset[str], place: int, passing: Fusion) -> float:
+        """Return what a layer takes at the outermost level at least: ``passing`` prices what may pass the level."""
+        total = 0.0
         for space in part.whole.data_spaces:
             if space.name in part.shared:
                 continue
-            moved = part.visits(space)
-            if space.name not in held:
-                moved = [(times, problem.tensor_words(space)) for problem, times, _ in part.runs]
+            fusion = self.fusions[place] if space.name in held | passing.kept else passing
+            moved = part.moves(space, held)
             for times, words in moved:
                 total += times * (fusion.written_pj(words) if space.read_write else fusion.read_pj(words))
             if space.read_write:
@@ -144,7 +186,8 @@ class Bounds:
         for place, (part, held) in enumerate(zip(way.parts, way.held, strict=True)):
             layer = group.first + place
             if not self.as_layer(part, layer):
-                least = self._inside_each(part, held, layer) + self._outside(part, held, layer)
+                least = self._inside_each(part, held, layer)
+                least += self._outside(part, held, layer, self.fusions[layer])
                 least += sum(held_moves(self.fusions[layer], *one)[0] for one in group.around(place))
                 bounds[place] = max(bounds[place], least)
         return replace(way, bounds_pj=tuple(bounds), tight=True)
@@ -153,13 +196,27 @@ class Bounds:
         """Energy [pJ] of a whole layer at least where the outermost level costs nothing, and sums are as in a part."""
         whole, fusion = self.chain.problems[place], self.fusions[place]
         output = next(space for space in whole.data_spaces if space.read_write)
-        sizes = [size if d in output.dimensions else part.bound[d] for d, size in whole.bound.items()]
-        return 0.0 if fusion.depends_on_sizes() else self._least_inside(replace(whole, bounds=tuple(sizes)), fusion)
+        sizes = tuple(size if d in output.dimensions else part.bound[d] for d, size in whole.bound.items())
+        if (place, sizes) not in self._known:
+            least = 0.0 if fusion.depends_on_sizes else self._least(replace(whole, bounds=sizes), fusion.free_outside)
+            self._known[place, sizes] = least
+        return self._known[place, sizes]
 
-    def _least_inside(self, problem: Problem, fusion: Fusion) -> float:
-        if problem not in self._inside:
-            self._inside[problem] = self.search(problem, fusion.free_outside()).lower_bound
-        return self._inside[problem]
+    def _least(self, problem: Problem, target: Target, *, resumes: bool = False) -> float:
+        """Return what no mapping is below, infinite where there is none."""
+        if (problem, target) not in self._known:
+            found = self.search(problem, target)
+            self._known[problem, target] = math.inf if excludes(found, resumes=resumes) else found.lower_bound
+        return self._known[problem, target]
+
+
+def excludes(found: SearchResult, *, resumes: bool) -> bool:
+    """Return whether a search without a mapping proves that there is none.
+
+    Constraints that do not suit a part are ``invalid`` however its outputs begin; where they go on from partial sums,
+    the search may be refused instead.
+    """
+    return not found.stopped and (found.status == "no_mapping" or (found.status == "invalid" and not resumes))
 
 
 def choices(options: list[list[Holding]], room: int, below_pj: float) -> Iterator[tuple[Holding, ...]]:

@@ -57,7 +57,7 @@ def chain_records(
     sweep: ChainSweep,
     store: ResultStore,
     watch: Watch | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] = lambda _found, _searched: None,
 ) -> Iterator[tuple[ChainPoint, Record]]:
     """Yield every point with the result of its chain, as `ChainResult.as_json`, or with the reason why it has none.
 
@@ -83,8 +83,7 @@ def chain_records(
     written = []
     for point, key, fusions in made:
         if isinstance(fusions, dict) or key in known:
-            if progress is not None:
-                progress(1, 0)
+            progress(1, 0)
             yield point, fusions if isinstance(fusions, dict) else known[key]
             continue
         alone = _alone(job.at(point.variant), point, fusions, store)
@@ -96,8 +95,7 @@ def chain_records(
         path = kept.write({key: record})
         written += [path] if path is not None and kept is store else []
         LOG.info("%s: %s searched", job.target.name, point.chain.name)
-        if progress is not None:
-            progress(0, 1)
+        progress(0, 1)
         yield point, record
     store.merge(written)
 

@@ -11,8 +11,8 @@ from jouleloop.api.chains import chain_named, chains_in
 from jouleloop.cli.app import app
 from jouleloop.errors import InputError
 from jouleloop.fusion.chain import Axis, chain_of, read_chain
-from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.plan import Group, Loop, parts_of, waiting_words
+from jouleloop.fusion.result import GroupRun
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.sizes import parse_layer
@@ -110,7 +110,7 @@ def test_every_shipped_chain_is_read() -> None:
 
 def test_parts_begin_outputs_once_and_go_on_from_partial_sums() -> None:
     group = Group(chain_named(PAIR), 0, 1)
-    assert group.axes == (("M", "K"), ("N", "N"))
+    assert tuple(group.axes) == (("M", "K"), ("N", "N"))
     first, second = parts_of(group, (Loop(4, ("N", "N")), Loop(2, ("M", "K"))))
     assert (first.iterations, first.fresh) == (8, 8)
     assert (second.iterations, second.fresh) == (8, 4)
@@ -122,24 +122,42 @@ def test_parts_begin_outputs_once_and_go_on_from_partial_sums() -> None:
 
 
 def test_a_group_inside_another_has_loops_of_its_own(tmp_path: Path) -> None:
-    """Words as accelforge's mapper finds and counts them (tests/reference/fused)."""
-    page, proof = tmp_path / "page.html", tmp_path / "proof.json"
-    arguments = ["chain", *TRIPLE, "--arch", "two_levels", "--set", "Buffer.depth=200"]
-    shown = CliRunner().invoke(app, [*arguments, "--page", str(page), "--certificate", str(proof)])
+    page = tmp_path / "page.html"
+    arguments = ["chain", *TRIPLE, "--arch", "two_levels", "--set", "Buffer.depth=150"]
+    shown = CliRunner().invoke(app, [*arguments, "--page", str(page)])
     assert "1,152 words" in shown.output
-    assert "\nfor N in 2:\n  for M|K in 4:\n    matmul" in shown.output
+    assert "\nfor N in 2:\n  for M|K in 16:\n    matmul" in shown.output
     assert "holds B (64 words)" in shown.output
-    assert "groups whose layers share all outer loops" in str(shown.exception)
     assert page.read_text().count("<b>for ") == 2
     [group] = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).output)["groups"]
     inside, alone = group["parts"]
     assert len(group["layers"]) == 3
     assert [one["layer"] for one in inside["parts"]] == inside["layers"] == group["layers"][:2]
     assert inside["energy"] + alone["energy"] == group["energy"] == 1152
-    chain = chain_named(TRIPLE)
-    arch = jl.Architecture.read("two_levels").with_({"Buffer.depth": 200})
-    fusions = tuple(Fusion.at(arch.target(problem), None) for problem in chain.problems)
-    assert ChainSearch(chain, fusions, nested=False).run().outer_words == 1280
+
+
+def test_a_certificate_leaves_groups_inside_others_out(tmp_path: Path) -> None:
+    proof = tmp_path / "proof.json"
+    arguments = ["--arch", "two_levels", "--set", "Buffer.depth=150", "--certificate", str(proof)]
+    shown = CliRunner().invoke(app, ["chain", *TRIPLE, *arguments])
+    assert "1,408 words" in shown.output
+    assert "without groups inside others, which no certificate states" in " ".join(shown.output.split())
+    assert CliRunner().invoke(app, ["check", str(proof)]).exit_code == 0
+    arch = jl.Architecture.read("two_levels").with_({"Buffer.depth": 150})
+    with pytest.raises(InputError, match="groups whose layers share all outer loops"):
+        jl.chain(arch, TRIPLE).certificate()
+    assert jl.chain(arch, TRIPLE, certified=True).certificate() == json.loads(proof.read_text())
+
+
+def test_tiles_of_one_layer_stand_between_different_loops() -> None:
+    """Words as accelforge's mapper finds and counts them (tests/reference/fused)."""
+    layers = ["matmul:M16xN16xK16"] * 2
+    shown = CliRunner().invoke(app, ["chain", *layers, "--arch", "two_levels", "--set", "Buffer.depth=40"])
+    assert "3,328 words" in shown.output
+    assert "\n  for K in 16, M in 2:\n    matmul" in shown.output
+    arch = jl.Architecture.read("two_levels").with_({"Buffer.depth": 40})
+    [group] = jl.chain(arch, layers).groups
+    assert [len(child.children) for child in group.children if isinstance(child, GroupRun)] == [1, 1]
 
 
 def test_fusion_saves_what_the_intermediate_moves_outside() -> None:
