@@ -116,7 +116,7 @@ def test_no_blocking_goes_below_the_lower_bound(layer, precisions):
         assert float(best.words) >= bound * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("memories", [(3, 8, 20), pytest.param((4, 5, 12), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("memories", [(3, 8, 20), pytest.param((4, 5, 12, 20), marks=pytest.mark.slow)])
 def test_small_memory_layers_where_the_memory_terms_lead_stay_above_the_bound(memories):
     # Layers large enough, for a memory small enough, that the second and third terms exceed the compulsory traffic.
     seen = set()
