@@ -164,7 +164,8 @@ def evaluate(
     problem: Problem, arch: Architecture, costs: EnergyCosts, mapping: Mapping, semantics: str
 ) -> tuple[float, int]:
     """Return energy [pJ] and cycles of a mapping by the symbolic counts."""
-    counts = symbolic_energies(problem, arch, costs, mapping, semantics)
+    # No bound is a symbol: the same counts, of which the value alone is asked for.
+    counts = symbolic_energies(problem, arch, costs, mapping, semantics, sizes=())
     energy = sum((counts.energy_pj(level, space) for level, space in counts.words), Fraction(0))
     energy += counts.operations.value * Fraction(costs.compute_pj)
     units = math.prod(bound for level in mapping.levels for _, bound, _ in level.spatial)

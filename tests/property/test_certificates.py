@@ -29,6 +29,7 @@ from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import read_problem
 from paths import REFERENCE
+from shares import by_kind
 
 SOUNDNESS = REFERENCE / "soundness"
 OPTIMA_PJ = {
@@ -119,10 +120,10 @@ def test_the_designs_are_proven(name: str, objective: str) -> None:
     proven(data)
 
 
-@pytest.mark.parametrize("kind", ["general", "windows", "arrays", "later"])
-def test_optima_of_random_designs_are_proven(kind: str) -> None:
+@by_kind(("general", "windows", "arrays", "later"), 60, first=12)
+def test_optima_of_random_designs_are_proven(kind: str, seeds: range) -> None:
     checked = 0
-    for seed in range(1000, 1025):
+    for seed in range(1000 + seeds.start, 1000 + seeds.stop):
         case = draw_later(seed) if kind == "later" else draw_case(seed, kind)
         try:
             problem, target = load(case)
@@ -135,7 +136,7 @@ def test_optima_of_random_designs_are_proven(kind: str) -> None:
         data = json.loads(json.dumps(certify(space, target.constraints, target.costs, result, target.semantics)))
         proven(data)
         checked += 1
-    assert checked > 5
+    assert checked > len(seeds) // 5
 
 
 def test_a_claim_by_the_rules_of_another_version_is_refused() -> None:

@@ -19,8 +19,11 @@ from jouleloop.errors import JouleloopError
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.objective import OBJECTIVES
 
-#: Curves by kind of case; more with the variable.
+#: Curves by kind of case, more with the variable; and those that are walked at once.
 EXAMPLES = int(os.environ.get("JOULELOOP_EXAMPLES", "13"))
+FIRST = min(EXAMPLES, 6)
+#: The draws of `make test`, and those of `make test-all`.
+SEEDS = [*range(FIRST), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(FIRST, EXAMPLES))]
 #: Mappings of a case under its own capacities, and under any.
 LIMIT, MOST_MAPPINGS = 1500, 1500
 #: Capacities that are searched one by one.
@@ -48,7 +51,7 @@ def least_at(question: Question, words: int) -> float | None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(EXAMPLES))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_capacity_has_the_value_of_its_step(kind: str, seed: int) -> None:
     found = drawn(kind, seed)
     if found is None:
@@ -69,7 +72,7 @@ def test_every_capacity_has_the_value_of_its_step(kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(EXAMPLES))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_steps_are_those_of_an_enumeration(kind: str, seed: int) -> None:
     """Every mapping under any capacity, counted symbolically: the staircase of words held and least value."""
     found = drawn(kind, seed)
@@ -97,8 +100,9 @@ def test_the_steps_are_those_of_an_enumeration(kind: str, seed: int) -> None:
     assert [step.value for step in curve.steps] == pytest.approx([value for _, value in steps], rel=1e-9)
 
 
-def test_few_cases_are_refused_or_too_large() -> None:
-    found = [drawn(kind, seed) for kind in KINDS for seed in range(EXAMPLES)]
+@pytest.mark.parametrize("examples", [FIRST, pytest.param(EXAMPLES, marks=pytest.mark.slow)])
+def test_few_cases_are_refused_or_too_large(examples: int) -> None:
+    found = [drawn(kind, seed) for kind in KINDS for seed in range(examples)]
     assert sum(curve is not None for curve in found) >= 0.9 * len(found)
     assert sum(len(curve[1].steps) > 1 for curve in found if curve is not None) >= 0.4 * len(found)
 
@@ -106,7 +110,7 @@ def test_few_cases_are_refused_or_too_large() -> None:
 def test_the_test_sees_a_step_that_is_missing() -> None:
     """A curve without one of its steps differs from the searches at every capacity."""
     found = next(
-        curve for curve in (drawn("general", seed) for seed in range(EXAMPLES)) if curve and len(curve[1].steps) > 2
+        curve for curve in (drawn("general", seed) for seed in range(FIRST)) if curve and len(curve[1].steps) > 2
     )
     curve = found[1]
     broken = replace(curve, steps=(curve.steps[0], *curve.steps[2:]))

@@ -150,6 +150,8 @@ TAGS = (
     'a: !Component {name: !!python/object/apply:os.system ["touch owned"]}',
     "!unknown bar",
 )
+#: All of it is read, which takes a second a reader.
+MOST_VALUES = "as many values as allowed"
 LARGE: dict[str, str] = {
     "text": 'a: "' + "x" * 10_000_000 + '"',
     "list": "a: [" + "1," * 5_000_000 + "1]",
@@ -160,7 +162,7 @@ LARGE: dict[str, str] = {
     "dashes": "- " * 5_000_000,
     "anchors": "a: [" + ", ".join(f"&b{i} x" for i in range(700_000)) + "]",
     "key": '"' + "k" * 10_000_000 + '": 1',
-    "as many values as allowed": "a: [" + "1," * (MAX_NODES - 10) + "1]",
+    MOST_VALUES: "a: [" + "1," * (MAX_NODES - 10) + "1]",
     "more bytes than allowed": "a" * 70_000_000,
 }
 TEMPLATES = (
@@ -220,7 +222,9 @@ def test_tags_build_nothing(document: str, tmp_path: Path, monkeypatch: pytest.M
     assert not (tmp_path / "owned").exists()
 
 
-@pytest.mark.parametrize("document", LARGE)
+@pytest.mark.parametrize(
+    "document", [pytest.param(name, marks=pytest.mark.slow if name == MOST_VALUES else ()) for name in LARGE]
+)
 def test_files_of_ten_megabytes(document: str, tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_text(LARGE[document])
@@ -292,7 +296,7 @@ def within(megabytes: float) -> Iterator[None]:
 @pytest.mark.parametrize(
     "text",
     [
-        "+".join(["sum(range(99999))"] * 110),
+        pytest.param("+".join(["sum(range(99999))"] * 110), marks=pytest.mark.slow),
         "len([" + ",".join(["range(99999)"] * 150) + "])",
         "f'" + "{x}" * 600 + "'",
         "+".join(["[1]*99999"] * 200) + " == 1",

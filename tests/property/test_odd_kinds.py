@@ -60,10 +60,13 @@ def counted(space: MapSpace, target: Target, *, early: bool) -> list[tuple[Mappi
     return found
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(40, 400, 40))])
-def test_where_loops_need_not_divide_nothing_is_better(first: int) -> None:
+@pytest.mark.parametrize(
+    ("first", "stop"),
+    [(0, 20), *(pytest.param(seed, seed + 40, marks=pytest.mark.slow) for seed in range(20, 400, 40))],
+)
+def test_where_loops_need_not_divide_nothing_is_better(first: int, stop: int) -> None:
     searched = 0
-    for seed, _, target, space in spaces(range(first, first + 40), early=True):
+    for seed, _, target, space in spaces(range(first, stop), early=True):
         all_of_it = counted(space, target, early=True)
         for name, objective in OBJECTIVES.items():
             found = search_residuals(space, target.costs, objective=(name,), semantics=target.semantics)
@@ -72,7 +75,7 @@ def test_where_loops_need_not_divide_nothing_is_better(first: int) -> None:
             if found.evaluation is not None:
                 assert objective.value(found.evaluation) == pytest.approx(least, rel=1e-9, abs=1e-12), (seed, name)
                 searched += 1
-    assert searched >= 20
+    assert searched >= (stop - first) // 2
 
 
 @pytest.mark.parametrize("free", [False, True])

@@ -71,7 +71,7 @@ def test_main_memory_moves_as_many_bits(workload: str) -> None:
     assert (found.energy_pj, found.apart_pj) == MAIN_MEMORY_BITS[workload]
 
 
-@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("workload", ["matmuls", pytest.param("three_matmuls_annotated", marks=pytest.mark.slow)])
 def test_where_a_buffer_costs_as_much_nothing_is_kept(workload: str) -> None:
     found = searched(workload, BITS, 1.0)
     assert found.energy_pj == found.apart_pj == SIMPLE_ENERGY[workload]

@@ -7,6 +7,7 @@ block of GPT-3-6.7b, 32,768 tokens in 16 batches of 2,048, words of two bytes.
 from pathlib import Path
 
 import numpy as np
+import pytest
 import yaml
 
 import jouleloop as jl
@@ -74,6 +75,7 @@ def test_the_best_share_of_the_buffer_is_that_of_the_paper(tmp_path: Path) -> No
     assert int(best * CHIP_UM2 / BYTE_UM2 / 1e6) == 113  # "size=113MB"
 
 
+@pytest.mark.slow
 def test_the_best_share_where_layers_are_fused(tmp_path: Path) -> None:
     """Figure 23b prints 0.28, 46 MB: six layers are one chain there, of which two pairs are chains here."""
     base = two_levels(tmp_path)

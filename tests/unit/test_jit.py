@@ -1,8 +1,10 @@
 """Compiled kernels: what is stored is loaded, what is damaged is compiled anew."""
 
+import multiprocessing
 import os
 import random
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -18,6 +20,7 @@ from numba.core.runtime.nrt import rtsys
 from jouleloop import jit, signals
 from jouleloop.jit import machine, store
 from jouleloop.sources import PACKAGE
+from paths import ROOT
 
 
 def weighed(x: float, y: float) -> float:
@@ -191,16 +194,31 @@ def loaded():
 
 
 @pytest.fixture
-def run_kernels(tmp_path: Path) -> Callable[[str], str]:
-    """Return what prints what some code prints in a process of its own, where the kernels above are called."""
+def run_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """Return what prints what some code prints in a process of its own, where the kernels above are called.
+
+    It is forked from one that has loaded numba and none of them.
+    """
     (tmp_path / "kernels_apart.py").write_text(KERNELS)
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": f"{PACKAGE.parent}:{tmp_path}"}
+    script, printed = tmp_path / "script.py", tmp_path / "printed"
+    server = multiprocessing.get_context("forkserver")
+    monkeypatch.setenv("PYTHONPATH", f"{PACKAGE.parent}:{ROOT / 'tests'}")
+    server.set_forkserver_preload(["loaded"])
+    start = f"""
+import os, sys
+os.environ["NUMBA_CACHE_DIR"] = {str(tmp_path)!r}
+sys.path.insert(0, {str(tmp_path)!r})
+sys.stdout = open({str(printed)!r}, "w")
+from kernels_apart import *
+"""
 
     def run(code: str) -> str:
-        command = [sys.executable, "-c", f"from kernels_apart import *\n{code}"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+        script.write_text(start + code)
+        process = server.Process(target=runpy.run_path, args=(str(script),))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+        return printed.read_text().strip()
 
     return run
 

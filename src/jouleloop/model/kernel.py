@@ -4,6 +4,8 @@ Levels are indexed from the innermost storage level (0) outward, data spaces and
 problem. `jouleloop.model.steps` says what every step fetches, `jouleloop.model.links` who shares it and hands it on.
 """
 
+from typing import Any
+
 import numpy as np
 
 from jouleloop.jit import njit
@@ -30,6 +32,20 @@ from jouleloop.model.links import (
     send,
 )
 from jouleloop.model.steps import AROUND, Box, OuterSteps, calls_of, find_box, find_shift, find_steps
+
+
+@njit
+def copy_row(source: Any, target: Any) -> None:
+    """Write one row into another: a slice for a slice takes seconds to compile."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
+@njit
+def copy_rows(source: Any, target: Any) -> None:
+    """Write the rows of one array into another."""
+    for i in range(source.shape[0]):
+        copy_row(source[i], target[i])
 
 
 @njit

@@ -23,6 +23,7 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     MAX_LOOPS,
+    REUSE,
     SPATIAL,
     TEMPORAL,
     Bools,
@@ -34,7 +35,7 @@ from jouleloop.model.arrays import (
     Records,
     WorkArrays,
 )
-from jouleloop.model.kernel import box_words
+from jouleloop.model.kernel import box_words, copy_row, copy_rows
 from jouleloop.model.links import Instances, LinkMesh, Sent, add_group, count_classes, fill_offsets, find_reach, hand_on
 from jouleloop.model.steps import AROUND
 
@@ -158,18 +159,18 @@ def subtract_box(box: Ints, other: Ints, parts: Ints) -> int:
     ranks = box.shape[0]
     for r in range(ranks):
         if box[r, 1] <= other[r, 0] or other[r, 1] <= box[r, 0]:
-            parts[0] = box
+            copy_rows(box, parts[0])
             return 1
     middle = box.copy()
     number = 0
     for r in range(ranks):
         if middle[r, 0] < other[r, 0]:
-            parts[number] = middle
+            copy_rows(middle, parts[number])
             parts[number, r, 1] = other[r, 0]
             number += 1
             middle[r, 0] = other[r, 0]
         if other[r, 1] < middle[r, 1]:
-            parts[number] = middle
+            copy_rows(middle, parts[number])
             parts[number, r, 0] = other[r, 1]
             number += 1
             middle[r, 1] = other[r, 1]
@@ -440,7 +441,7 @@ def _enter(walk: _Walk, loop: Records, boundary: Boundary, depth: int) -> None:
         else:
             walk.chosen[depth], factor = _choose(walk.end[depth], walk.position[depth], nearest)
         walk.weight[depth + 1] = walk.weight[depth] * factor
-        walk.last[depth + 1] = walk.last[depth]
+        copy_row(walk.last[depth], walk.last[depth + 1])
         walk.last[depth + 1, d] = walk.last[depth, d] and walk.chosen[depth] + 1 >= loop[k].residual
         depth += 1
         if depth < outside:
@@ -465,7 +466,7 @@ def _step_state(boxes: _Boxes, resting: bool) -> int:
     ``resting``: a step without a shift is none.
     """
     box, last_box, last = boxes.box, boxes.last_box, boxes.last[0]
-    boxes.parts[0] = box
+    copy_rows(box, boxes.parts[0])
     number = 1
     if last.box:
         alike, rests = True, resting
@@ -484,10 +485,10 @@ def _step_state(boxes: _Boxes, resting: bool) -> int:
         if rests:
             alike = last.shifted
         elif alike:
-            boxes.last_shift[:] = boxes.shift
+            copy_row(boxes.shift, boxes.last_shift)
         last.shifted = alike
     last.box = True
-    last_box[:] = box
+    copy_rows(box, last_box)
     return number
 
 
@@ -508,7 +509,7 @@ def _ask(coef: Ints, loop: Records, boundary: Boundary, walk: _Walk, boxes: _Box
         boxes.now[d] = boxes.residual[d] if boxes.now[d] else boxes.extent[d]
     _place_box(coef, boxes.low, boxes.now, boxes.box)
     if boundary.stateless:
-        boxes.parts[0] = boxes.box
+        copy_rows(boxes.box, boxes.parts[0])
         return 1
     return _step_state(boxes, boundary.reuse[0].resting)
 
@@ -516,8 +517,8 @@ def _ask(coef: Ints, loop: Records, boundary: Boundary, walk: _Walk, boxes: _Box
 @njit
 def _renew(coef: Ints, loop: Records, boundary: Boundary, asking: _Asking) -> None:
     """Write the offsets and classes of the instances that ask, whose ends are others than before."""
-    asking.before[:] = asking.offsets
-    asking.known[:] = asking.ends
+    copy_rows(asking.offsets, asking.before)
+    copy_row(asking.ends, asking.known)
     count, classes = _fill_instances(
         coef, loop[boundary.begin : boundary.middle], asking.ends, asking.offsets, asking.codes, asking.classes,
         not boundary.reuse[0].no_multicast,
@@ -577,7 +578,8 @@ def count_boundary(
                 _renew(coef, loop, boundary, asking)
             if new_words > 0.0:
                 links += _send(boundary, boxes, asking, number, renewed, new_words * weight, sent)
-            boxes.before[:number] = boxes.parts[:number]
+            for i in range(number):
+                copy_rows(boxes.parts[i], boxes.before[i])
             boxes.last[0].parts, boxes.last[0].instances = number, asking.counts[0].instances
         operations += weight * asking.counts[0].instances
         visited = max(visited, asking.counts[0].instances)
@@ -630,7 +632,8 @@ def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArr
     loop = np.empty(levels * 2 * MAX_LOOPS, FLAT)
     start = np.empty((levels + 1, 2), np.int64)
     total = flatten_loops(bounds, nest, loop, start)
-    mesh = np.empty(2, np.int64)
+    # What a boundary does not reuse is held here, as others hold it: so what counts boundaries is compiled once.
+    reuse, mesh = np.empty(1, REUSE), np.empty(2, np.int64)
     operations = 0.0
     for level in range(levels):
         begin, middle, after = start[level, SPATIAL], start[level, TEMPORAL], start[level + 1, SPATIAL]
@@ -656,7 +659,8 @@ def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArr
             stateless = level == 0 or layer.reuse[level - 1, v].no_temporal_reuse
             if plain and stateless and not layer.reuse[level, v].no_link_transfer:
                 stateless = not _shares(coef, loop, begin, middle)
-            boundary = Boundary(begin, middle, total, adds_itself, stateless, layer.reuse[level, v : v + 1], mesh)
+            reuse[0] = layer.reuse[level, v]
+            boundary = Boundary(begin, middle, total, adds_itself, stateless, reuse, mesh)
             work.flow[level, v].links, average = count_boundary(bounds, coef, loop, boundary, sent.groups, sent.access)
             if level == 0:
                 operations = average

@@ -23,7 +23,7 @@ from jouleloop.model.arrays import (
     WorkArrays,
 )
 from jouleloop.model.evaluate import count_nest
-from jouleloop.model.kernel import box_words
+from jouleloop.model.kernel import box_words, copy_row, copy_rows
 from jouleloop.model.price import fits
 
 #: Of 100 moves, how many at most change a factor, swap two, change an order, and change what is kept.
@@ -109,9 +109,10 @@ def _draw(state: Ints, below: int) -> int:
 
 @njit
 def _copy(source: Point, target: Point) -> None:
-    target.factor[:] = source.factor
-    target.order[:] = source.order
-    target.choice[:] = source.choice
+    for kind in range(source.factor.shape[0]):
+        copy_rows(source.factor[kind], target.factor[kind])
+        copy_rows(source.order[kind], target.order[kind])
+    copy_row(source.choice, target.choice)
 
 
 @njit

@@ -10,6 +10,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats
+from jouleloop.model.kernel import copy_row
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
 from jouleloop.optimum.group_lattice import Edge, Lattice, words_in
 from jouleloop.optimum.group_table import asked_pj, moved
@@ -183,7 +184,7 @@ def _filled_pj(lattice: Lattice, edge: Edge, c: int, w: int, x: int) -> float:
 @njit
 def loop_outward(lattice: Lattice, inner: Floats, out: Floats) -> None:
     """Write by tile the least of all tiles that loops make of it."""
-    out[:] = inner
+    copy_row(inner, out)
     for a in range(lattice.most.shape[0]):
         for x in range(inner.shape[0] - 1, -1, -1):
             if lattice.digit[x, a] < lattice.most[a]:

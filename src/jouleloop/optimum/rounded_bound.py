@@ -98,7 +98,7 @@ class OrderBound:
         # A step that moves nothing may fetch the box again or not: only steps that move it count.
         reuse["resting"] = True
         self.single = [
-            LayerArrays(layer.coef[v : v + 1], layer.read_write[v : v + 1], layer.bounds, reuse[:, v : v + 1])
+            LayerArrays(layer.coef[v : v + 1], layer.read_write[v : v + 1], layer.bounds, reuse[:, v : v + 1].copy())
             for v in self.plain
         ]
         self.moves = (layer.coef != 0).any(axis=1)

@@ -32,7 +32,7 @@ def test_a_reader_that_goes_away() -> None:
 
 @pytest.mark.parametrize(("streams", "code"), [(">&-", 0), (">&- 2>&-", 0), ("</dev/null", 0)])
 def test_closed_streams(streams: str, code: int) -> None:
-    assert shell(f"jouleloop {MAP} {streams}") == (code, "")
+    assert shell(f"jouleloop config {streams}") == (code, "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

@@ -123,7 +123,9 @@ def test_a_search_that_looks_aside_ends_with_the_same_answer(objective: str, mon
     assert shown > 6
 
 
-@pytest.mark.parametrize("ticks", [1_000_000, 2_500_000, 3_300_000, 5_000_000])
+@pytest.mark.parametrize(
+    "ticks", [2_500_000, 3_300_000, *(pytest.param(ticks, marks=pytest.mark.slow) for ticks in (1_000_000, 5_000_000))]
+)
 def test_what_is_found_does_not_hang_on_the_clock(ticks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_ALONE_TICKS", "_MANY_TICKS"):
         monkeypatch.setattr(optimise, name, 3_000_000)
@@ -140,7 +142,14 @@ def test_what_is_found_does_not_hang_on_the_clock(ticks: int, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("name", ["eyeriss", "simba"])
-@pytest.mark.parametrize("layer", ["fc:512x384/batch64", "conv:C64xM64xP14xQ14xR3xS3", "conv:C3xM32xP28xQ28xR5xS5"])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        "fc:512x384/batch64",
+        "conv:C3xM32xP28xQ28xR5xS5",
+        pytest.param("conv:C64xM64xP14xQ14xR3xS3", marks=pytest.mark.slow),
+    ],
+)
 def test_an_open_design_is_no_worse_at_once_than_its_optimum_under_constraints(name: str, layer: str) -> None:
     problem = problem_of(layer)
     space, design = open_design(name, layer)

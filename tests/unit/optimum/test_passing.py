@@ -111,10 +111,11 @@ def most_left(
     return most
 
 
-def test_links_leave_no_more_of_large_classes_than_is_counted() -> None:
-    rng = random.Random(7)
+@pytest.mark.parametrize("seed", [7, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (8, 9))])
+def test_links_leave_no_more_of_large_classes_than_is_counted(seed: int) -> None:
+    rng = random.Random(seed)
     raised = tight = narrow = 0
-    for _ in range(70):
+    for _ in range(35):
         ranks = [drawn(rng, 0), *([drawn(rng, 2)] if rng.random() < 0.1 else [])]
         if all(layout.share == 1.0 for layout in layouts_of(ranks[0])):
             continue
@@ -141,6 +142,6 @@ def test_links_leave_no_more_of_large_classes_than_is_counted() -> None:
         narrow += counted.mean < found.largest * (1 - 1e-12)
         raised += least < 1.0
         tight += least < 1.0 and share >= least * (1 - 1e-12)
-    assert raised > 3
-    assert narrow > 20
+    assert raised > 1
+    assert narrow > 10
     assert tight > raised // 2

@@ -17,6 +17,7 @@ from jouleloop.model.arrays import (
     Record,
     Records,
 )
+from jouleloop.model.kernel import copy_rows
 from jouleloop.optimum.costs import vectors
 from jouleloop.optimum.residual.state import Design, Unrolled, value_of
 
@@ -347,8 +348,8 @@ def bound_parts(design: Design, factors: Ints, idle: Bools, unrolled: Unrolled, 
     ``factors`` and ``idle`` have shape (unrollings, levels, dimensions); ``unrolled`` is room to work in.
     """
     for n in range(factors.shape[0]):
-        unrolled.factors[:] = factors[n]
-        unrolled.idle[:] = idle[n]
+        copy_rows(factors[n], unrolled.factors)
+        copy_rows(idle[n], unrolled.idle)
         steps = 1.0
         for d in range(factors.shape[2]):
             steps *= -(-design.target.layer.bounds[d] // _beyond(factors[n], 0, d))

@@ -27,7 +27,7 @@ from jouleloop.model.arrays import (
     WorkArrays,
 )
 from jouleloop.model.collapse import collapse
-from jouleloop.model.kernel import box_words
+from jouleloop.model.kernel import box_words, copy_row
 from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import FLAT, Boundary, count_boundary, flatten_loops
 
@@ -57,7 +57,7 @@ def fetched_words(
     """
     states = words.shape[0]
     whole[:] = True
-    shared[:] = words
+    copy_row(words, shared)
     for k in range(begin, middle):
         bit = 1 << loop[k].dim
         moves = relevant[loop[k].dim]
@@ -196,7 +196,7 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
                 _count_boxes(layer, relevant[v], work, level, v, passing, around, tile)
         for k in range(middle, after):
             tile.held[loop[k].dim] *= loop[k].bound
-        tile.extent[:] = tile.held
+        copy_row(tile.held, tile.extent)
         _starts_last(loop, after, total, tile.early)
         _size_last(bounds, tile.held, tile.early, tile.size)
         for v in range(layer.coef.shape[0]):

@@ -5,7 +5,7 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.model.arrays import SPATIAL, TEMPORAL, Floats, Ints, NestArrays, Records
 from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
-from jouleloop.model.kernel import box_words
+from jouleloop.model.kernel import box_words, copy_row, copy_rows
 from jouleloop.model.price import fits
 from jouleloop.model.residual import has_residuals
 from jouleloop.optimum.path import copy_nest
@@ -151,7 +151,7 @@ def _try_nest(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> N
             break
         chosen[level] += 1
     for level in range(levels):
-        nest.loops[level, SPATIAL] = unrolled.loops[level, 0]
+        copy_row(unrolled.loops[level, 0], nest.loops[level, SPATIAL])
 
 
 @njit
@@ -354,7 +354,7 @@ def _try_several(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -
     crossings, halos = unrolled.crossings.copy(), unrolled.halos.copy()
     least, largest_end = ends.least.copy(), ends.largest_end.copy()
     extent, largest = ends.extent.copy(), ends.largest.copy()
-    ends.largest_end[:] = least
+    copy_rows(least, ends.largest_end)
     sure_pj, later_pj = np.full(levels, walk.bound_pj[0]), np.zeros(levels)
     for level in range(levels):
         for v in range(design.relevant.shape[0]):
@@ -376,6 +376,10 @@ def _try_several(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -
             if following > 0:
                 first = level
                 break
-    ends.least[:], ends.largest_end[:] = least, largest_end
-    ends.extent[:], ends.largest[:] = extent, largest
-    unrolled.crossings[:], unrolled.halos[:] = crossings, halos
+    copy_rows(least, ends.least)
+    copy_rows(largest_end, ends.largest_end)
+    copy_rows(extent, ends.extent)
+    copy_rows(largest, ends.largest)
+    copy_rows(crossings, unrolled.crossings)
+    for v in range(halos.shape[0]):
+        copy_rows(halos[v], unrolled.halos[v])

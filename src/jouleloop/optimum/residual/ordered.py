@@ -2,6 +2,7 @@
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import TEMPORAL, Bools, Floats, NestArrays
+from jouleloop.model.kernel import copy_row
 from jouleloop.optimum.residual.ahead import Stepping, again_times
 from jouleloop.optimum.residual.bound import crossing_pj
 from jouleloop.optimum.residual.ends import ends_once
@@ -22,10 +23,10 @@ def _times(
     # Whether a loop stands inside that leaves the box in place for a step at least: after it no step slides.
     plain = False
     last = 0
-    rest[:] = passes[first]
+    copy_row(passes[first], rest)
     for level in range(first, levels):
         if level > first:
-            rest[:] = passes[level]
+            copy_row(passes[level], rest)
         for place in range(nest.counts[level, TEMPORAL] - 1, -1, -1):
             d = nest.loops[level, TEMPORAL, place].dim
             once = ends_once(rest[d], ends.least[level, d], ends.largest_end[level, d])

@@ -116,12 +116,13 @@ def test_no_blocking_goes_below_the_lower_bound(layer, precisions):
         assert float(best.words) >= bound * (1 - 1e-12)
 
 
-def test_small_memory_layers_where_the_memory_terms_lead_stay_above_the_bound():
+@pytest.mark.parametrize("memories", [(3, 8, 20), pytest.param((4, 5, 12, 20), marks=pytest.mark.slow)])
+def test_small_memory_layers_where_the_memory_terms_lead_stay_above_the_bound(memories):
     # Layers large enough, for a memory small enough, that the second and third terms exceed the compulsory traffic.
     seen = set()
     for layer, memory in itertools.product(
         [ConvLayer(2, 6, 6, 6, 6, 3, 3), ConvLayer(1, 4, 4, 8, 8, 7, 7), ConvLayer(8, 8, 8, 1, 1, 1, 1)],
-        [3, 4, 5, 8, 12, 20],
+        memories,
     ):
         found = single_processor_bounds(layer, Precisions(), memory)
         best = best_blocking(layer, Precisions(), memory)
