@@ -75,6 +75,14 @@ def limited(seconds: float = SECONDS) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Compile what a case runs, which is not what the limit is for."""
+    path = tmp_path_factory.mktemp("cases") / "x.json"
+    path.write_text(SMALL["cases without levels"])
+    FUZZ.LOADERS["cases"].read(path)
+
+
 def refused(name: str, path: Path) -> tuple[Fault, ...]:
     """Return the faults of a file; none where it was read."""
     try:
