@@ -165,7 +165,7 @@ def test_points_that_lie_close_do_not_drift() -> None:
         assert short.energies_pj[short.cycles <= one].min() <= energy * 1.01 * (1 + 1e-12)
 
 
-@by_kind(KINDS, 40, first=16)
+@by_kind(KINDS, 60, first=16)
 def test_the_front_of_energy_cycles_and_capacity_is_that_of_an_enumeration(kind: str, seeds: range) -> None:
     """Every mapping under any capacity of one level, counted symbolically, by code that shares nothing with ours."""
     fronts = points = 0
