@@ -83,11 +83,12 @@ class Boundaries:
         self.case, self.parts = case, parts
         self.layer, self.hardware, self.side = case.target.layer, case.target.hardware, case.unrolled.side
         self.lattice = new_lattice(self.layer, self.side)
+        self._extent = extents_of(self.lattice.digit, self.layer.bounds)
         meshes = self.hardware.levels[["fanout_x", "fanout_y"]].tolist()
         self.rows = [self._rows(row, (x, y)) for row, (x, y) in zip(parts.row, meshes, strict=True)]
         last = int(case.unrolled.origin[0])
-        extent = extents_of(self.lattice.digit, self.layer.bounds)
-        self.windows, self.window = windows_of(self.layer.coef, self.side, extent, self.layer.bounds, parts.row)
+        rows = list(parts.row)
+        self.windows, self.window = windows_of(self.layer.coef, self.side, self._extent, self.layer.bounds, rows)
         self.rows[: last + 1] = [self._of_units(k, row) for k, row in enumerate(parts.row[: last + 1])]
         self.partition = np.array([float(box_words(coef, self.layer.bounds)) for coef in self.layer.coef])
         self._fans: dict[tuple[int, int, bytes], Fan] = {}
@@ -101,8 +102,7 @@ class Boundaries:
         """
         lattice, side = self.lattice, self.side
         coef = self.layer.coef
-        extent = extents_of(lattice.digit, self.layer.bounds)
-        number = {tuple(one): n for n, one in enumerate(extent.tolist())}
+        number = {tuple(one): n for n, one in enumerate(self._extent.tolist())}
         shift = np.array(
             [lattice.digit[number[tuple(one)]] if tuple(one) in number else lattice.most + 1 for one in row.tolist()]
         )
@@ -296,6 +296,6 @@ class Boundaries:
         spaces = len(shared)
         share, ratio = np.ascontiguousarray(classes[:, :spaces]), np.ascontiguousarray(classes[:, spaces:])
         instances = chained[order], served[order], stands[order]
-        own_window = window[order], self.windows
-        self._fans[key] = new_fan(self.lattice, shift[order], place[order], share, ratio, instances, *own_window)
+        shift, place, window = shift[order], place[order], window[order]
+        self._fans[key] = new_fan(self.lattice, shift, place, share, ratio, instances, window, self.windows)
         return self._fans[key]

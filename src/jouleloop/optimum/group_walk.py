@@ -388,8 +388,8 @@ class Walk:
             for mark in np.unique(marks, axis=0):
                 own = (marks == mark).all(axis=1)
                 instances = fan.chained[own], fan.served[own], fan.stands[own]
-                window = np.ascontiguousarray(fan.window[own]), fan.windows
-                some = new_fan(self.lattice, fan.shift[own], fan.kind[own], fan.share, fan.ratio, instances, *window)
+                shift, kind, window = fan.shift[own], fan.kind[own], fan.window[own]
+                some = new_fan(self.lattice, shift, kind, fan.share, fan.ratio, instances, window, fan.windows)
                 found.append((dict(zip(passing, mark.tolist(), strict=True)), some))
             self._apart[key] = found
         return self._apart[key]

@@ -1,9 +1,9 @@
 """What a step leaves to ask for where instances lie along a window: of all boxes, and of all instances.
 
-`docs/search.md` states the lemma: *groups of unrollings*, windows.
+`docs/search.md` states the lemma: *groups of unrollings*, moves of windows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,9 +33,9 @@ class Windows(NamedTuple):
 
 
 def windows_of(
-    coef: Ints, side: Records, extent: Ints, bounds: Ints, rows: Iterable[Ints]
+    coef: Ints, side: Records, extent: Ints, bounds: Ints, rows: Sequence[Ints]
 ) -> tuple[Windows, list[Ints]]:
-    """Return what links leave, for all tiles and all factors of some levels.
+    """Return what links leave, for all tiles and all factors of some levels; by level and factors their numbers.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ def windows_of(
     """
     spaces = len(coef)
     pose = np.zeros((spaces, len(extent)), np.int64)
-    number: list[dict[tuple[int, ...], int]] = []
+    factors = np.concatenate(rows)
+    number = np.zeros((len(factors), spaces), np.int64)
     tables: list[tuple[Floats, Floats]] = []
-    rows = list(rows)
-    factors = np.unique(np.concatenate(rows), axis=0)
     for v in range(spaces):
         shared = side["halo"][v] >= 0
-        own = np.unique(np.where(shared, factors, 1), axis=0)
-        number.append({tuple(one): n for n, one in enumerate(own.tolist())})
-        poses, pose[v] = np.unique(np.where(shared, extent, 1), axis=0, return_inverse=True)
+        own, numbers = np.unique(np.where(shared, factors, 1), axis=0, return_inverse=True)
+        poses, places = np.unique(np.where(shared, extent, 1), axis=0, return_inverse=True)
+        # Some versions of NumPy return columns.
+        number[:, v], pose[v] = numbers.ravel(), places.ravel()
         boxes, (left, filled) = np.ones((len(own), len(poses))), np.ones((2, len(own), len(poses), 2))
         widest, any_stands = np.ones(len(own)), np.zeros(boxes.shape, np.bool_)
         for r, row in enumerate(coef[v]):
@@ -67,7 +67,7 @@ def windows_of(
             e, m = np.unique(poses[:, mine], axis=0, return_inverse=True)
             shape, at = (len(f), len(e)), (n.ravel()[:, None], m.ravel()[None, :])
             rank = _Rank(np.ones(shape), np.zeros(shape, np.bool_), np.ones((*shape, 2)), np.ones((*shape, 2)))
-            _look_along(np.abs(row[mine]), e, f, bounds[mine], rank)
+            _look_along(row[mine], e, f, bounds[mine], rank)
             # One rank moves at least; what it leaves is left of all ranks.
             most, stands = own[:, mine].max(axis=1), rank.stands[at]
             widest = np.maximum(widest, most)
@@ -84,18 +84,7 @@ def windows_of(
     for v, (boxes, filled) in enumerate(tables):
         all_boxes[v, : boxes.shape[0], : boxes.shape[1]] = boxes
         all_filled[v, : filled.shape[0], : filled.shape[1]] = filled
-    return Windows(pose, all_boxes, all_filled), [_numbers(side, row, number) for row in rows]
-
-
-def _numbers(side: Records, row: Ints, number: Sequence[dict[tuple[int, ...], int]]) -> Ints:
-    """Return by factors of a level and data space the number of those along shared dimensions."""
-    return np.array(
-        [
-            [own[tuple(one)] for own, one in zip(number, np.where(side["halo"] >= 0, factors, 1).tolist(), strict=True)]
-            for factors in row
-        ],
-        np.int64,
-    ).reshape(len(row), len(number))
+    return Windows(pose, all_boxes, all_filled), np.split(number, np.cumsum([len(row) for row in rows])[:-1])
 
 
 @record
