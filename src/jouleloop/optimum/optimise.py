@@ -109,8 +109,6 @@ class Search:
         self.watch = watch or Watch()
         rules = rules_of(semantics)
         self.costs, self.semantics = costs, semantics
-        #: The most cycles of a mapping that is looked for.
-        self.most_cycles = np.inf
         #: The best mapping that was found outside the tree and is better than those inside, if there is one.
         self.incumbent: Incumbent | None = None
         self._outside: Outside | None = None
@@ -160,8 +158,8 @@ class Search:
         """Return the record of a search that has found nothing yet."""
         return new_found(self.levels, len(self.columns))
 
-    def outside(self, objective: Objective, counters: Records) -> Outside:
-        """Return what looks for a mapping outside the tree; what that does counts as work."""
+    def outside(self, objective: Objective, counters: Records, most_cycles: float = np.inf) -> Outside:
+        """Return what looks for a mapping of so many cycles at most outside the tree; what it does counts as work."""
         if self._outside is not None:
             return self._outside
         # What passes through levels is kept there for the model, and not for the solver.
@@ -170,19 +168,21 @@ class Search:
         walker = Walker(self.space, self.costs, objective, self.semantics, columns)
 
         def solve(choice: Choice, below: float) -> Incumbent | None:
-            return self._solve(choice, below, objective, counters)
+            best = new_best(delay_power=delay_power_of(objective), most_cycles=most_cycles)
+            return self._solve(choice, below, best, objective, counters)
 
         solved = min(MOST_SOLVED, _SOLVE_UNROLLINGS // max(1, len(self.candidates.ids)))
-        self._outside = Outside(walker, None if apart else solve, solved=solved, most_cycles=self.most_cycles)
+        self._outside = Outside(walker, None if apart else solve, solved=solved, most_cycles=most_cycles)
         return self._outside
 
-    def _solve(self, choice: Choice, below: float, objective: Objective, counters: Records) -> Incumbent | None:
+    def _solve(
+        self, choice: Choice, below: float, best: Records, objective: Objective, counters: Records
+    ) -> Incumbent | None:  # fmt: skip
         """Search one choice of what is kept for a mapping below a value, for a while; return it, if there is one."""
         columns = [column[[own]] for column, own in zip(self.columns, choice, strict=True)]
         solver, found = self._solver(self.target, self._asked, columns), self.new_found()
         watch = Watch(Limit(ticks=_SOLVE_TICKS), within=self.watch)
         own = watch.begin(None)
-        best = new_best(delay_power=delay_power_of(objective), most_cycles=self.most_cycles)
         mode = mode_of(objective)
         place = {ENERGY: "energy_pj", DELAY: "cycles", PRODUCT: "product"}[mode]
         best[place] = below ** (1.0 / (objective.energy_power or 1))
@@ -256,7 +256,6 @@ class PerfectKernel(Kernel):
         super().__init__(task, counters)
         most, by_energy = task.limit_cycles, task.objective == ("energy",) and task.most_cycles is None
         self.search = Search(task.space, task.costs, task.semantics, task.watch, by_energy=by_energy)
-        self.search.most_cycles = most
         self.size, self.factorizations = task.space.size, task.space.index_factorizations
         self.mode = mode_of(task.first)
         self.best = new_best(delay_power=delay_power_of(task.first), most_cycles=most)
@@ -329,7 +328,7 @@ class PerfectKernel(Kernel):
         Each call takes a step outside, puts off the next look beyond the work done, or looks no more: searches end.
         """
         ticks = int(self.counters[0]["ticks"])
-        value, outside = self.incumbent(), self.search.outside(self.objective, self.counters)
+        value, outside = self.incumbent(), self.search.outside(self.objective, self.counters, self.task.limit_cycles)
         wide = _WIDE_GAP if deep or self.deep_ticks == _MANY_TICKS else _HUGE_GAP
         near = value is not None and value <= (1 + wide) * self.bound()
         # Groups are left out by what is found before them, so what has begun goes on to its end.
@@ -441,7 +440,7 @@ class PerfectKernel(Kernel):
         if have is None or value > (1 + _WIDE_GAP) * min(value, lower):
             hurried = stopped in (INTERRUPT, SECONDS)
             end = time.monotonic() + _HURRIED_SECONDS if hurried else np.inf
-            outside = self.search.outside(self.objective, self.counters)
+            outside = self.search.outside(self.objective, self.counters, self.task.limit_cycles)
             while (outside.walks or not (hurried or outside.ended)) and not (outside.best and time.monotonic() >= end):
                 outside.step()
             other = outside.best
