@@ -142,10 +142,9 @@ class Boundaries:
             for n, factors in enumerate(row):
                 if own.idle[n, v] == 1 and not ((halo >= 0) & ((factors > 1) | merged)).any():
                     continue
-                chains = 1.0 / factors[halo >= 0].max(initial=1)
-                shares = sure_shares(coef, self.side[v], factors, bounds, bounds // factors, chains, merged)
-                words = 1.0 / (own.linked[n, v] * chains)
-                served[n, v], stands[n, v] = 1.0 / (words * shares[1]), words * shares[2]
+                sure = sure_shares(coef, self.side[v], factors, bounds, bounds // factors, merged)
+                words = sure[0] / own.instances[n]
+                served[n, v], stands[n, v] = 1.0 / (words * sure[2]), words * sure[3]
         return own._replace(served=served, stands=stands)
 
     def _passed(self, row: Ints, v: int, mesh: tuple[int, int]) -> tuple[Floats, Floats, Floats]:

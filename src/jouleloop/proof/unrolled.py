@@ -4,7 +4,7 @@ import itertools
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from typing import Any, TypeVar
@@ -105,37 +105,75 @@ class Unrolled:
         if not held and not self.near(0, v):
             return Fraction(self.steps), Fraction(self.steps)
         moving = self.steps // math.prod(n for d, n in enumerate(self.rest) if still[d])
-        ends = Fraction(self.ends(0, v), math.prod(self.offsets(0, v)))
         single = Fraction(1) if not held else Fraction(0)
         if held and not any(f > 1 for d, f in enumerate(self.factors[0]) if still[d]) and 0 not in self.design.empty:
             places = [self._places(rank).values() for rank in ranks]
             single = math.prod((Fraction(sum(n == 1 for n in own), len(own)) for own in places), start=Fraction(1))
+        left = [self._left_share(rank) for rank in ranks]
         plain = moved = Fraction(1)
         for d, r in enumerate(shared):
             if r is None or self.rest[d] == 1:
                 continue
-            cancels = any(e != d and self.rest[e] > 1 for e in ranks[r])
             own, share = 1 - Fraction(1, primes(self.rest[d])[0]), self._new_share(ranks[r], d)
-            plain = min(plain, own if share == 1 else Fraction(0))
-            moved = min(moved, own * share + (1 - own) * min(share, ends, single if cancels else 1))
+            # A rank may stay while others move or nothing does.
+            stays, still = self._stays(ranks[r], d), min(*left, single)
+            others = (1 - stays) * (left[r] == 1) + stays * (still == 1)
+            plain = min(plain, own * (share == 1) + (1 - own) * others)
+            moved = min(moved, own * share + (1 - own) * ((1 - stays) * left[r] + stays * still))
         asked = min(self.steps * moved, moving * moved + (self.steps - moving) * single)
         return max(alone, moving * plain), max(alone, asked)
+
+    def _stays(self, rank: Mapping[int, int], d: int) -> Fraction:
+        """Of the steps outside the innermost loop, over ``d``, the share in which a rank may stay, at most."""
+        others = [e for e in rank if e != d and self.rest[e] > 1]
+        if len(others) > 1 or any(self._cancel(rank, e, d) for e in others):
+            return Fraction(1)
+        # Only outside a loop of both.
+        return max(
+            (Fraction(1, primes(self.rest[e])[0]) for e in others if self._cancel(rank, d, e)), default=Fraction()
+        )
+
+    def _cancel(self, rank: Mapping[int, int], on: int, back: int) -> bool:
+        """Whether a dimension may go on by as much as another falls back, which alone move a rank.
+
+        Of n iterations, p the least prime of n, one goes on by n / p at most, and falls back by p - 1 at least.
+        """
+        ahead, behind = (self.design.bounds[d] // self.factors[0][d] for d in (on, back))
+        step, other = (abs(rank[d]) * self.factors[0][d] for d in (on, back))
+        most = ahead // primes(ahead)[0]
+        return any(
+            i * step % other == 0 and primes(behind)[0] - 1 <= i * step // other < behind for i in range(1, most + 1)
+        )
+
+    def unit_words(self, v: int) -> int:
+        """Words that the units below one instance hold together in a step."""
+        return math.prod(len(self._places(rank)) for rank in self.design.ranks[v])
 
     def _places(self, rank: Mapping[int, int]) -> Counter[int]:
         """How many units hold each of the values of a rank in one step."""
         wide = ([abs(c) * i for i in range(self.factors[0][d])] for d, c in rank.items())
         return Counter(sum(parts) for parts in itertools.product(*wide))
 
+    def _left(self, rank: Mapping[int, int], moves: Iterable[int]) -> Fraction:
+        """Share of the values of a rank that no unit held before one of some moves, at least."""
+        held = set(self._places(rank))
+        return min(
+            (Fraction(len(held - {one - move for one in held}), len(held)) for move in moves), default=Fraction(1)
+        )
+
+    def _left_share(self, rank: Mapping[int, int]) -> Fraction:
+        """Share of the values of a rank that no unit held before it moved, at least."""
+        step = math.gcd(*(c * self.factors[0][d] for d, c in rank.items() if self.rest[d] > 1))
+        return self._left(rank, range(step, max(self._places(rank)) + 1, step) if step else ())
+
     def _new_share(self, rank: Mapping[int, int], d: int) -> Fraction:
         """Share of the values of a rank that no unit held before a step of the innermost loop, at least.
 
         Whatever is unrolled further out, and so inside that loop.
         """
-        held, outside = set(self._places(rank)), self.design.bounds[d] // self.factors[0][d]
+        outside = self.design.bounds[d] // self.factors[0][d]
         moves = (abs(rank[d]) * self.factors[0][d] * beyond for beyond in divisors(outside) if beyond < outside)
-        return min(
-            (Fraction(len(held - {one - move for one in held}), len(held)) for move in moves), default=Fraction(1)
-        )
+        return self._left(rank, moves)
 
     @kept
     def partition(self, k: int, v: int) -> int:
