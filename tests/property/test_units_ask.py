@@ -107,12 +107,12 @@ def test_strided_window_rarely_stays() -> None:
 
 
 def test_innermost_loop_of_a_window_asks() -> None:
-    # Outputs two apart: no step of the tap lies so far, so at least half of the steps ask for both words.
-    coef = np.array([[2, 1]])
-    bounds = np.array([4, 2])
-    side = find_sides(coef[None], bounds)[0]
-    shares = sure_shares(coef, side, np.array([2, 1]), bounds, np.array([2, 2]), False)
-    assert shares == (2.0, 0.5, 0.75, 1.0)
+    # Outputs two apart: no step of a tap lies so far. But three taps fall back by two.
+    coef, factors = np.array([[2, 1]]), np.array([2, 1])
+    for taps, expected in ((2, (2.0, 1.0, 1.0, 1.0)), (3, (2.0, 0.5, 0.75, 1.0))):
+        bounds = np.array([4, taps])
+        side = find_sides(coef[None], bounds)[0]
+        assert sure_shares(coef, side, factors, bounds, bounds // factors, False) == expected
 
 
 def test_merged_unrollings_may_have_units_that_hold_one_word() -> None:

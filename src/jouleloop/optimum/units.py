@@ -7,7 +7,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Records
-from jouleloop.optimum.words import common, instances_at
+from jouleloop.optimum.words import instances_at
 
 
 @njit
@@ -30,70 +30,72 @@ def sure_shares(
     merged
         Whether merged unrollings may have more units that hold one word.
     """
-    words, stands, left = 1.0, 0.0 if merged else 1.0, np.ones(coef.shape[0])
+    words, stands, worst = 1.0, 0.0 if merged else 1.0, 1.0
     for r in range(coef.shape[0]):
         units = instances_at(coef[r], factors)
         words *= (units > 0).sum()
         stands *= (units == 1).sum() / (units > 0).sum()
-        left[r] = _left_share(units, _step_of(coef[r], factors, rest))
+        for move in range(1, units.shape[0]):
+            worst = min(worst, _share_of(units, move))
     for d in range(factors.shape[0]):
         if side[d].idle and factors[d] > 1:
             stands = 0.0
     plain = moved = 1.0
+    still = min(worst, stands)
     for d in range(factors.shape[0]):
         r = side[d].halo
         if r < 0 or rest[d] == 1:
             continue
         own, share = 1.0 - 1.0 / _least_prime(rest[d]), _new_share(coef[r], factors, d, bounds[d] // factors[d])
-        stays = _stays(coef[r], factors, bounds, rest, d)
+        back, stays = _shares_back(coef[r], factors, bounds, rest, d)
         # A rank may stay while others move or nothing does.
-        moves, still = left[r], min(left.min(), stands)
-        plain = min(
-            plain,
-            (own if share == 1.0 else 0.0)
-            + (1.0 - own) * ((1.0 - stays if moves == 1.0 else 0.0) + (stays if still == 1.0 else 0.0)),
-        )
-        moved = min(moved, own * share + (1.0 - own) * ((1.0 - stays) * moves + stays * still))
+        sure = (1.0 - stays if back == 1.0 else 0.0) + (stays if still == 1.0 else 0.0)
+        plain = min(plain, (own if share == 1.0 else 0.0) + (1.0 - own) * sure)
+        moved = min(moved, own * share + (1.0 - own) * ((1.0 - stays) * back + stays * min(still, back)))
     return words, plain, moved, stands
 
 
 @njit
-def _stays(row: Ints, factors: Ints, bounds: Ints, rest: Ints, d: int) -> float:
-    """Of the steps outside the innermost loop, which is over ``d``, the share in which a rank may stay, at most."""
-    share, others = 0.0, 0
-    for e in range(row.shape[0]):
-        if e == d or row[e] == 0 or rest[e] == 1:
-            continue
-        others += 1
-        if _cancel(row, factors, bounds, e, d):
-            share = 1.0
-        elif _cancel(row, factors, bounds, d, e):
-            # Only outside a loop of both.
-            share = max(share, 1.0 / _least_prime(rest[e]))
-    return share if others < 2 else 1.0
+def _shares_back(row: Ints, factors: Ints, bounds: Ints, rest: Ints, d: int) -> tuple[float, float]:
+    """Of the steps outside the innermost loop, which is over ``d``, that falls back unless it goes on itself.
 
-
-@njit
-def _cancel(row: Ints, factors: Ints, bounds: Ints, on: int, back: int) -> bool:
-    """Whether a dimension may go on by as much as another falls back, which nothing else moves along the rank.
-
-    Of n iterations, p the least prime of n, it goes on by n / p at most, and falls back by p - 1 at least.
+    Return the share of the words along the rank that no unit held before, at least, and of steps in which the rank may
+    stay, at most.
     """
-    ahead, behind = bounds[on] // factors[on], bounds[back] // factors[back]
-    one, other = abs(row[on]) * factors[on], abs(row[back]) * factors[back]
-    both = common(one, other)
-    least = (_least_prime(behind) - 1 + one // both - 1) // (one // both)
-    return bool(least * (other // both) <= ahead // _least_prime(ahead) and least * (one // both) < behind)
+    units, e, others = instances_at(row, factors), d, 0
+    for k in range(row.shape[0]):
+        if k != d and row[k] != 0 and rest[k] > 1:
+            e, others = k, others + 1
+    steps, times = np.abs(row) * factors, bounds // factors
+    reached = np.zeros(units.shape[0], np.bool_)
+    reached[:] = others > 1
+    by_other, by_own = others > 1, False
+    for x in range(times[d] if others < 2 else 0):
+        ahead, back = _ways(x, times[d])
+        for y in range(times[e] if others == 1 else 1):
+            other_ahead, other_back = (False, True) if others == 0 else _ways(y, times[e])
+            one, other = steps[d] * x, steps[e] * y
+            apart, both = abs(one - other), one + other
+            if (ahead and (y == 0 or other_back)) or (back and x > 0 and other_ahead):
+                by_own |= apart == 0 and ahead
+                by_other |= apart == 0 and back and other_ahead
+                if apart < reached.shape[0]:
+                    reached[apart] = True
+            if back and x > 0 and (y == 0 or other_back) and both < reached.shape[0]:
+                reached[both] = True
+    share = 1.0
+    for move in range(1, reached.shape[0]):
+        if reached[move]:
+            share = min(share, _share_of(units, move))
+    # By the own dimension only outside a loop of both.
+    return share, 1.0 if by_other else (1.0 / _least_prime(rest[e]) if by_own else 0.0)
 
 
 @njit
-def _step_of(row: Ints, factors: Ints, rest: Ints) -> int:
-    """Return what divides all moves of loops along a rank; 0 without loops."""
-    step = 0
-    for d in range(row.shape[0]):
-        if rest[d] > 1:
-            step = common(step, abs(row[d]) * factors[d])
-    return int(step)
+def _ways(x: int, times: int) -> tuple[bool, bool]:
+    """Whether a dimension of so many iterations may go on by ``x`` in a step, and fall back by it."""
+    prime = _least_prime(times)
+    return 1 <= x <= times // prime, x >= prime - 1
 
 
 @njit
@@ -105,15 +107,6 @@ def _share_of(units: Ints, move: int) -> float:
             words += 1
             new += i + move >= units.shape[0] or units[i + move] == 0
     return float(new / words)
-
-
-@njit
-def _left_share(units: Ints, step: int) -> float:
-    """Share of the words along a rank that no unit held before it moved by some steps, at least."""
-    share, move = 1.0, step
-    while 0 < move < units.shape[0]:
-        share, move = min(share, _share_of(units, move)), move + step
-    return share
 
 
 @njit

@@ -109,41 +109,34 @@ class Unrolled:
         if held and not any(f > 1 for d, f in enumerate(self.factors[0]) if still[d]) and 0 not in self.design.empty:
             places = [self._places(rank).values() for rank in ranks]
             single = math.prod((Fraction(sum(n == 1 for n in own), len(own)) for own in places), start=Fraction(1))
-        left = [self._left_share(rank) for rank in ranks]
+        least = min(single, *(self._left(rank, range(1, max(self._places(rank)) + 1)) for rank in ranks))
         plain = moved = Fraction(1)
         for d, r in enumerate(shared):
             if r is None or self.rest[d] == 1:
                 continue
             own, share = 1 - Fraction(1, primes(self.rest[d])[0]), self._new_share(ranks[r], d)
+            back, stays = self._shares_back(ranks[r], d)
             # A rank may stay while others move or nothing does.
-            stays, still = self._stays(ranks[r], d), min(*left, single)
-            others = (1 - stays) * (left[r] == 1) + stays * (still == 1)
-            plain = min(plain, own * (share == 1) + (1 - own) * others)
-            moved = min(moved, own * share + (1 - own) * ((1 - stays) * left[r] + stays * still))
+            plain = min(plain, own * (share == 1) + (1 - own) * ((1 - stays) * (back == 1) + stays * (least == 1)))
+            moved = min(moved, own * share + (1 - own) * ((1 - stays) * back + stays * min(least, back)))
         asked = min(self.steps * moved, moving * moved + (self.steps - moving) * single)
         return max(alone, moving * plain), max(alone, asked)
 
-    def _stays(self, rank: Mapping[int, int], d: int) -> Fraction:
-        """Of the steps outside the innermost loop, over ``d``, the share in which a rank may stay, at most."""
-        others = [e for e in rank if e != d and self.rest[e] > 1]
-        if len(others) > 1 or any(self._cancel(rank, e, d) for e in others):
-            return Fraction(1)
-        # Only outside a loop of both.
-        return max(
-            (Fraction(1, primes(self.rest[e])[0]) for e in others if self._cancel(rank, d, e)), default=Fraction()
-        )
+    def _shares_back(self, rank: Mapping[int, int], d: int) -> tuple[Fraction, Fraction]:
+        """Of the steps outside the innermost loop, over ``d``, that falls back unless it goes on itself.
 
-    def _cancel(self, rank: Mapping[int, int], on: int, back: int) -> bool:
-        """Whether a dimension may go on by as much as another falls back, which alone move a rank.
-
-        Of n iterations, p the least prime of n, one goes on by n / p at most, and falls back by p - 1 at least.
+        The share of the values along the rank that no unit held before, and of the steps in which the rank may stay.
         """
-        ahead, behind = (self.design.bounds[d] // self.factors[0][d] for d in (on, back))
-        step, other = (abs(rank[d]) * self.factors[0][d] for d in (on, back))
-        most = ahead // primes(ahead)[0]
-        return any(
-            i * step % other == 0 and primes(behind)[0] - 1 <= i * step // other < behind for i in range(1, most + 1)
+        others = [e for e in rank if e != d and self.rest[e] > 1]
+        if len(others) > 1:
+            return self._left(rank, range(1, max(self._places(rank)) + 1)), Fraction(1)
+        own, *other = (
+            (abs(rank[e]) * self.factors[0][e], self.design.bounds[e] // self.factors[0][e]) for e in (d, *others)
         )
+        moves, by_own, by_other = _moves(own, *other)
+        # By its own loops only outside a loop of the other, too.
+        stays = Fraction(by_own, primes(self.rest[others[0]])[0]) if others else Fraction(0)
+        return self._left(rank, moves), Fraction(1) if by_other else stays
 
     def unit_words(self, v: int) -> int:
         """Words that the units below one instance hold together in a step."""
@@ -160,11 +153,6 @@ class Unrolled:
         return min(
             (Fraction(len(held - {one - move for one in held}), len(held)) for move in moves), default=Fraction(1)
         )
-
-    def _left_share(self, rank: Mapping[int, int]) -> Fraction:
-        """Share of the values of a rank that no unit held before it moved, at least."""
-        step = math.gcd(*(c * self.factors[0][d] for d, c in rank.items() if self.rest[d] > 1))
-        return self._left(rank, range(step, max(self._places(rank)) + 1, step) if step else ())
 
     def _new_share(self, rank: Mapping[int, int], d: int) -> Fraction:
         """Share of the values of a rank that no unit held before a step of the innermost loop, at least.
@@ -210,6 +198,29 @@ def meet(steps: Sequence[tuple[int, int]], far: int, grid: int) -> bool:
     (step, most), (other, other_most) = (*steps, (1, 0))[:2]
     moves = (step * k + other * i for k in range(most + 1) for i in range(-other_most, other_most + 1))
     return grid > 0 and any(move and within(move, far, grid) for move in moves)
+
+
+@cache
+def _moves(own: tuple[int, int], other: tuple[int, int] = (0, 1)) -> tuple[frozenset[int], bool, bool]:
+    """Return how far a rank may move outside an innermost loop, and whether it may stay, by either dimension going on.
+
+    Each has a step and so many iterations. Of n, p the least prime of n, it goes on by n / p at most, and falls back by
+    p - 1 at least.
+    """
+    step, times = own
+    other_step, other_times = other
+    ahead, back = ({step * x for x in ways} for ways in _ways(times))
+    other_ahead, other_back = ({other_step * x for x in ways} for ways in _ways(other_times))
+    on = {x - y for x in ahead for y in other_back | {0}}
+    other_on = {y - x for x in back for y in other_ahead}
+    both = {x + y for x in back for y in other_back | {0}}
+    return frozenset(map(abs, on | other_on | both)) - {0}, 0 in on, 0 in other_on
+
+
+def _ways(times: int) -> tuple[range, range]:
+    """Return how far a dimension of so many iterations may go on in a step, and fall back."""
+    prime = primes(times)[0] if times > 1 else 1
+    return range(1, times // prime + 1 if times > 1 else 1), range(max(1, prime - 1), times)
 
 
 @cache
