@@ -11,9 +11,11 @@ import pytest
 from jouleloop.division import factorised
 from jouleloop.optimum.prepare import find_sides
 from jouleloop.optimum.units import sure_shares
+from shares import by_kind
 
 #: Dimensions: two of a window, another that moves a rank of its own, and one that leaves all in place.
 P, R, C, M = range(4)
+KINDS = ("window", "two windows", "three dimensions")
 
 
 def nests_of(rest: list[int], outer: list[int]) -> Iterator[tuple[tuple[int, int], ...]]:
@@ -70,9 +72,13 @@ def draw(rng: random.Random, windows: int) -> tuple[np.ndarray, list[int], list[
     return coef, factors, rest
 
 
-@pytest.mark.parametrize("windows", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(80))
-def test_units_ask_for_no_less(seed: int, windows: int) -> None:
+@by_kind(KINDS, 120, 25)
+def test_units_ask_for_no_less(kind: str, seeds: range) -> None:
+    for seed in seeds:
+        check_units(seed, KINDS.index(kind) + 1)
+
+
+def check_units(seed: int, windows: int) -> None:
     rng = random.Random(seed)
     coef, factors, rest = draw(rng, windows)
     outer = [rng.choice((1, 1, 1, 2)), rng.choice((1, 1, 1, 2)), 1, 1, 1, 1][: len(rest)]
