@@ -14,8 +14,10 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints, Records
+from jouleloop.model.kernel import box_words
 from jouleloop.model.price import fits
-from jouleloop.optimum.arrays import Case, Grid
+from jouleloop.model.steps import new_words, side_of
+from jouleloop.optimum.arrays import Case, Grid, Scratch
 from jouleloop.optimum.closure import close
 from jouleloop.optimum.costs import crossing_pj, network_pj
 from jouleloop.optimum.lattice import digit_of, first_tile, next_tile
@@ -89,11 +91,10 @@ def _find_slide(case: Case, level: int, v: int, j: int, near: Ints, across: int)
     coincide = case.unrolled.edge[level - 1, v].coincide
     resting = case.target.layer.reuse[level - 1, 0].resting
     rank = side[j].halo
-    length, along = 1, 1.0
+    length, along = side_of(coef, rank, case.scratch.extent), 1.0
     far = grid = 0
     idle = near_any = False
     for d in range(coef.shape[1]):
-        length += coef[rank, d] * (place[d].extent - 1)
         idle = idle or (side[d].idle and place[d].outside > 1)
         near_any = near_any or near[d] == 1
         if side[d].halo != rank:
@@ -146,7 +147,7 @@ def _slid_pj(case: Case, level: int, v: int, j: int, start: int, iterations: flo
         if not s.alike and beyond > 1:
             # Beyond the run at most those that have no loop inside but over the dimension and idle ones.
             whole *= 0.5 * (beyond + 1) if s.idle else beyond
-        words = full / s.length * s.step * (iterations - whole)
+        words = new_words(full, s.length, s.step) * (iterations - whole)
         asked = part * (full * whole * distinct + words * (edge.distinct_linked if s.reached else distinct))
         filled = part * (full * whole + words * (edge.fill_linked if s.reached else 1.0))
         linked = part * words if s.reached else 0.0
@@ -370,14 +371,14 @@ def _goes_on(grid: Grid, enter: Floats, level: int, index: Ints) -> bool:
 
 
 @njit(inline="always")
-def _place_tile(axis: Records, divisor: Records, inside: Ints, level: int, index: Ints, place: Records) -> float:
+def _place_tile(axis: Records, divisor: Records, inside: Ints, level: int, scratch: Scratch) -> float:
     """Write what is inside and outside a tile by dimension, see `PLACE`; return the iterations outside."""
-    iterations = 1.0
+    iterations, index, place = 1.0, scratch.tile, scratch.place
     for d in range(axis.shape[0]):
         place[d].tile_size = divisor[d, index[d]].value
         # Divisors ascend, so this one is the quotient; a division takes longer.
         place[d].outside = divisor[d, axis[d].count - 1 - index[d]].value
-        place[d].extent = place[d].tile_size * inside[level - 1, d]
+        scratch.extent[d] = place[d].extent = place[d].tile_size * inside[level - 1, d]
         place[d].across = place[d].tile_size * inside[level, d]
         iterations *= place[d].outside
     return iterations
@@ -392,12 +393,7 @@ def _fits(case: Case, level: int, point: int) -> bool:
         scratch.full_words[v] = 0.0
         if not case.keep[child, v] and not scratch.crossed[v]:
             continue
-        words = 1.0
-        for r in range(coef.shape[1]):
-            length = 1
-            for d in range(coef.shape[2]):
-                length += coef[v, r, d] * (scratch.place[d].extent - 1)
-            words *= length
+        words = float(box_words(coef[v], scratch.extent))
         if case.keep[child, v]:
             needed += words
         scratch.full_words[v] = words
@@ -523,7 +519,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
             open_tile[point] = False
         if not open_tile[point]:
             continue
-        iterations = _place_tile(axis, grid.divisor, case.unrolled.inside, level, index, scratch.place)
+        iterations = _place_tile(axis, grid.divisor, case.unrolled.inside, level, scratch)
         found = False
         if _fits(case, level, point):
             _price_moves(case, level, iterations)
@@ -572,8 +568,6 @@ def _price_moves(case: Case, level: int, iterations: float) -> None:
             scratch.sure_words[v] *= _sure_share(
                 coef, case.unrolled.side[v], scratch.place, case.target.layer.bounds, case.grid.divisor
             )
-            for d in range(scratch.extent.shape[0]):
-                scratch.extent[d] = scratch.place[d].extent
             scratch.distinct[v] = (
                 boxes_of(coef, scratch.extent, case.unrolled.factors[level], case.grid.axis) * edge.beyond
             )

@@ -21,6 +21,7 @@ from jouleloop.model.arrays import (
     Record,
     Records,
 )
+from jouleloop.model.links import hops_to
 from jouleloop.model.network import is_wired, takes_energy
 from jouleloop.optimum.arrays import CHARGE, MOVED, PLAIN, STANDING
 from jouleloop.optimum.candidates import Candidates
@@ -35,8 +36,6 @@ def _least_hops(
 ) -> None:
     """Write by row of factors and data space the hops of one word to every distinct box, least over arrangements.
 
-    Words go as in `jouleloop.model.links.record_hops`.
-
     Parameters
     ----------
     counts, loops
@@ -50,7 +49,10 @@ def _least_hops(
         for a in range(places[n, 0], places[n, 1]):
             for v in range(moves.shape[0]):
                 _span_boxes(loops[a, : counts[a]], moves[v], low[: instances[n]], high[: instances[n]])
-                least[n, v] = min(least[n, v], _count_hops(low[: instances[n]], high[: instances[n]], (rows - 1) / 2.0))
+                hops = 0.0
+                for box in range(instances[n]):
+                    hops += hops_to(low[box], high[box], (rows - 1) / 2.0)
+                least[n, v] = min(least[n, v], hops)
 
 
 @njit
@@ -69,20 +71,6 @@ def _span_boxes(loops: Records, moves: Bools, low: Ints, high: Ints) -> None:
         if high[box, column] < 0:
             low[box, column] = row
         high[box, column] = row
-
-
-@njit
-def _count_hops(low: Ints, high: Ints, middle: float) -> float:
-    """Return the hops of one word to every box, from the first column and the middle of the rows."""
-    hops = 0.0
-    for box in range(low.shape[0]):
-        furthest = 0
-        for column in range(low.shape[1]):
-            if high[box, column] >= 0:
-                furthest = column
-                hops += max(0.0, middle - low[box, column]) + max(0.0, high[box, column] - middle)
-        hops += furthest
-    return hops
 
 
 def split_by_hops(hardware: HardwareArrays, layer: LayerArrays, side: Records, candidates: Candidates) -> None:

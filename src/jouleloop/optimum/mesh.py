@@ -5,6 +5,7 @@
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Record, Records
+from jouleloop.model.links import neighbour_of
 from jouleloop.optimum.arrays import Arrangements, Case, Mesh, Path
 from jouleloop.optimum.path import extents
 from jouleloop.optimum.words import find_reach, number_of, shape_of, unit_of
@@ -147,16 +148,6 @@ def _find_pairs(case: Case, loops: Records, level: int, v: int, place: int, reac
         for way in range(4):
             other = neighbour_of(i, way, instances, (columns, rows))
             pairs[i].ways[way] = -1 if other < 0 else _distance(case.unrolled.side[v], loops, unit, reach, i, other)
-
-
-@njit
-def neighbour_of(i: int, way: int, instances: int, mesh: tuple[int, int]) -> int:
-    """Return a mesh neighbour of an instance, -1 where there is none (`jouleloop.model.links.neighbour_links`)."""
-    columns, rows = mesh
-    other = i + (1, -1, columns, -columns)[way]
-    outside = other < 0 or other >= instances or max(i, other) // columns >= rows
-    apart = way < 2 and other // columns != i // columns
-    return -1 if outside or apart else other
 
 
 @njit

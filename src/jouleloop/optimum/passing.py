@@ -17,7 +17,8 @@ import numpy as np
 from jouleloop.division import divisors
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Ints
-from jouleloop.optimum.mesh import neighbour_of
+from jouleloop.model.links import neighbour_of
+from jouleloop.optimum.words import instances_at, served_at
 
 #: Most instances that are laid out, over all unrollings, orders of loops and kinds of tiles. Beyond, classes count.
 MOST_LAID_OUT = 4_000_000
@@ -95,8 +96,9 @@ def _unit(rank: Rank, steps: Sequence[int]) -> tuple[int, ...]:
 
 def _classes(rank: Rank, unit: tuple[int, ...]) -> tuple[float, int]:
     """Return `Layout.share` and `Layout.largest`."""
-    sizes = _instances(rank, unit).values()
-    return sum(sizes) / (len(sizes) * max(sizes)), max(sizes)
+    sizes = _instances(rank, unit)
+    boxes, largest = np.count_nonzero(sizes), int(sizes.max())
+    return int(sizes.sum()) / (boxes * largest), largest
 
 
 def _outside(rank: Rank, tile: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -195,7 +197,7 @@ def _most_left(ranks: tuple[Rank, ...], chosen: tuple[Layout, ...], stands: bool
     A box that no other is a move away from is left. Of the others those are, that raise the mean.
     """
     pairs = list(zip(ranks, chosen, strict=True))
-    whole = _joined([Counter(_instances(rank, layout.unit).values()) for rank, layout in pairs])
+    whole = _joined([_sizes(_instances(rank, layout.unit)) for rank, layout in pairs])
     mean = most = _mean(whole)
     if stands or any(layout.stands for layout in chosen):
         return mean, float(max(whole))
@@ -228,9 +230,15 @@ def _joined(sizes: Sequence[Counter[int]]) -> Counter[int]:
 
 
 @cache
-def _instances(rank: Rank, unit: tuple[int, ...]) -> Counter[int]:
+def _instances(rank: Rank, unit: tuple[int, ...]) -> Ints:
     """Return how many instances hold the boxes of a rank, by where these are."""
-    return Counter(_dot(unit, index) for index in itertools.product(*(range(one.factor) for one in rank)))
+    found: Ints = instances_at(np.array(unit, np.int64), np.array([one.factor for one in rank], np.int64))
+    return found
+
+
+def _sizes(held: Ints) -> Counter[int]:
+    """Return how many boxes there are by how many instances hold each."""
+    return Counter(held[held > 0].tolist())
 
 
 @cache
@@ -240,12 +248,12 @@ def _ways(rank: Rank, layout: Layout) -> list[tuple[bool, Counter[int]]]:
     A move that lets links serve no more boxes of any size than another is left out.
     """
     held = _instances(rank, layout.unit)
-    found = [Counter(size for at, size in held.items() if at + move in held) for move in layout.moves if move]
+    found = [_sizes(served_at(held, move)) for move in layout.moves if move]
     most: list[Counter[int]] = []
     for sizes in sorted(found, key=Counter.total, reverse=True):
         if not any(sizes <= other for other in most):
             most.append(sizes)
-    return [(False, Counter(held.values())), *((True, sizes) for sizes in most)]
+    return [(False, _sizes(held)), *((True, sizes) for sizes in most)]
 
 
 def _means_of(

@@ -5,7 +5,7 @@
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Records
-from jouleloop.optimum.words import instances_at
+from jouleloop.optimum.words import instances_at, served_at
 
 
 @njit
@@ -51,11 +51,7 @@ def sure_shares(
 @njit
 def _single_share(units: Ints) -> float:
     """Share of the words along a rank that one unit alone holds."""
-    words = single = 0
-    for number in units:
-        words += number > 0
-        single += number == 1
-    return single / words
+    return float((units == 1).sum() / (units > 0).sum())
 
 
 @njit
@@ -65,17 +61,13 @@ def _new_share(row: Ints, factors: Ints, d: int, outside: int) -> float:
     What is unrolled further out may stand inside that loop.
     """
     units, share = instances_at(row, factors), 1.0
+    words = (units > 0).sum()
     for beyond in range(1, outside):
         move = abs(row[d]) * factors[d] * beyond
         if move >= units.shape[0]:
             break
         if outside % beyond == 0:
-            words = new = 0
-            for i in range(units.shape[0]):
-                if units[i] > 0:
-                    words += 1
-                    new += i + move >= units.shape[0] or units[i + move] == 0
-            share = min(share, new / words)
+            share = min(share, (words - (served_at(units, move) > 0).sum()) / words)
     return share
 
 

@@ -16,8 +16,8 @@ from jouleloop.model.arrays import (
     Ints,
     Record,
     Records,
+    copy_rows,
 )
-from jouleloop.model.kernel import copy_rows
 from jouleloop.optimum.costs import vectors
 from jouleloop.optimum.residual.state import Design, Unrolled, value_of
 

@@ -25,9 +25,10 @@ from jouleloop.model.arrays import (
     NestArrays,
     Records,
     WorkArrays,
+    copy_row,
 )
 from jouleloop.model.collapse import collapse
-from jouleloop.model.kernel import box_words, copy_row
+from jouleloop.model.kernel import box_words
 from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import FLAT, Boundary, count_boundary, flatten_loops
 
