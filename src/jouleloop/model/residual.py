@@ -124,7 +124,7 @@ def share_instances(bounds: Ints, nest: NestArrays, work: WorkArrays) -> int:
 
 
 @njit
-def _last_at_start(loop: Records, first: int, total: int, last: Bools) -> None:
+def last_at_start(loop: Records, first: int, total: int, last: Bools) -> None:
     """Write by dimension whether the loops from ``first`` outward are in their last iteration at once."""
     last[:] = True
     for k in range(first, total):
@@ -148,7 +148,7 @@ def _largest_words(bounds: Ints, coef: Ints, loop: Records, first: int, outside:
     extent, residual = np.empty(dims, np.int64), np.empty(dims, np.int64)
     last = np.empty(dims, np.bool_)
     _extents(bounds, loop, first, extent, residual)
-    _last_at_start(loop, outside, total, last)
+    last_at_start(loop, outside, total, last)
     for d in range(dims):
         if last[d]:
             extent[d] = residual[d]

@@ -10,6 +10,7 @@ from jouleloop.model.symbolic_accesses import SymbolicFlow
 ONE = Polynomial.constant(1)
 ZERO = Polynomial.constant(0)
 Box = list[Polynomial]
+Slices = list[tuple[Polynomial, Polynomial]]
 #: By rank of a data space: the factor of every dimension that moves it.
 Projection = list[dict[int, Polynomial]]
 
@@ -157,7 +158,7 @@ class _Boundary:
             words = later[0] * full if self.stateless else whole * full + (matched + first) * self.part_words
             flow.add(ONE, ONE, words)
             return flow
-        offsets = self._offsets()
+        offsets = offsets_of(self.coef, [(loop.dim, loop.step, int(loop.bound.value)) for loop in self.spatial])
         plain_whole, plain_part = ONE, ZERO
         if any(self.rests):
             # Steps of loop 0 after one that fetched nothing.
@@ -203,18 +204,6 @@ class _Boundary:
         multicast, scatter = (product([loop.bound for loop in loops]) for loops in (irrelevant, relevant))
         flow.add(multicast, scatter, words * scatter)
 
-    def _offsets(self) -> list[tuple[int, ...]]:
-        """Return the index offset of every instance, the innermost spatial loop running fastest."""
-        offsets: list[tuple[int, ...]] = [(0,) * len(self.coef)]
-        for loop in self.spatial:
-            unit = [int(rank[loop.dim].value * loop.step.value) if loop.dim in rank else 0 for rank in self.coef]
-            offsets = [
-                tuple(o + i * u for o, u in zip(offset, unit, strict=True))
-                for offset in offsets
-                for i in range(int(loop.bound.value))
-            ]
-        return offsets
-
     def _linked(self, offsets: list[tuple[int, ...]], j: int, *, now_whole: bool, before_whole: bool) -> frozenset[int]:
         """Return the instances whose words a mesh neighbour held one step before."""
         now = self.side if now_whole else self.part
@@ -237,6 +226,36 @@ class _Boundary:
 def _moves(move: Box) -> bool:
     """Whether a step moves a box."""
     return any(rank.value for rank in move)
+
+
+def offsets_of(coef: Projection, loops: Iterable[tuple[int, Polynomial, int]]) -> list[tuple[int, ...]]:
+    """Return the index offset of every instance that spatial loops unroll, the innermost of them running fastest.
+
+    ``loops`` have dimension, index step and end, outermost first.
+    """
+    offsets: list[tuple[int, ...]] = [(0,) * len(coef)]
+    for dim, step, end in loops:
+        unit = [int(rank[dim].value * step.value) if dim in rank else 0 for rank in coef]
+        offsets = [
+            tuple(o + i * u for o, u in zip(offset, unit, strict=True)) for offset in offsets for i in range(end)
+        ]
+    return offsets
+
+
+def less(box: Slices, other: Slices) -> list[Slices]:
+    """Return ``box`` less ``other``, by rank first index and the one after the last, as slices."""
+    if any(b.value <= c.value or d.value <= a.value for (a, b), (c, d) in zip(box, other, strict=True)):
+        return [box]
+    middle = list(box)
+    parts = []
+    for r, (low, high) in enumerate(other):
+        if middle[r][0].value < low.value:
+            parts.append([*middle[:r], (middle[r][0], low), *middle[r + 1 :]])
+            middle[r] = low, middle[r][1]
+        if high.value < middle[r][1].value:
+            parts.append([*middle[:r], (high, middle[r][1]), *middle[r + 1 :]])
+            middle[r] = middle[r][0], high
+    return parts
 
 
 def handed_on(

@@ -27,7 +27,7 @@ from jouleloop.optimum.group_lattice import (
 from jouleloop.optimum.passing import MOST_LAID_OUT, unrolled_ranks, words_passed
 from jouleloop.optimum.units import sure_shares
 from jouleloop.optimum.windows import windows_of
-from jouleloop.optimum.words import values_of
+from jouleloop.optimum.words import boxes_by_row, values_of
 
 #: Unrollings of a group whose instances are looked at one by one.
 _FEW = 16
@@ -110,19 +110,12 @@ class Boundaries:
         used = row.prod(axis=1).astype(float)
         chained, alike, linked, share, passed = (np.ones((len(row), spaces)) for _ in range(5))
         for v in range(spaces):
-            boxes, widest, most = np.ones(len(row)), np.ones(len(row)), np.ones(len(row))
-            near = np.zeros(len(row), np.bool_)
-            for r, own in enumerate(coef[v]):
-                offsets = np.where(own != 0, row, 1).max(axis=1)
-                boxes *= offsets
-                halo = np.where(side["halo"][v] == r, row, 1)
-                is_near = (halo > 1).any(axis=1)
-                near |= is_near
-                widest = np.maximum(widest, np.where(is_near, offsets, 1))
-                most = np.maximum(most, halo.prod(axis=1))
-            linked[:, v] = used / boxes * np.where(near, widest, 1.0)
+            halo = side["halo"][v]
+            boxes, widest, _ = boxes_by_row(coef[v], halo, row)
+            linked[:, v] = used / boxes * widest
             passed[:, v], alike[:, v], chained[:, v] = self._passed(row, v, mesh)
-            share[:, v] = np.where(near, 1.0 / most, 1.0)
+            for r in range(len(coef[v])):
+                share[:, v] = np.minimum(share[:, v], 1.0 / row[:, halo == r].prod(axis=1))
         plain = (coef != 0).any(axis=1) & (side["halo"] < 0)
         parted = np.stack([np.where(own, 1, row).prod(axis=1) for own in plain], axis=1).astype(float)
         idle = np.stack([np.where(own, row, 1).prod(axis=1) for own in side["idle"]], axis=1).astype(float)

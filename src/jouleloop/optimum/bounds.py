@@ -22,7 +22,7 @@ from jouleloop.optimum.closure import close
 from jouleloop.optimum.costs import crossing_pj, network_pj
 from jouleloop.optimum.lattice import digit_of, first_tile, next_tile
 from jouleloop.optimum.sketch import compulsory_pj
-from jouleloop.optimum.words import boxes_of, common
+from jouleloop.optimum.words import boxes_of, common, may_cancel
 
 
 @njit
@@ -46,8 +46,6 @@ def windows(
             other, other_most = coef[rank, d] * place[d].across, bounds[d] // place[d].across - 1
     if others > 1:
         return True, True, True
-    quantum = common(step, other)
-    alone = others == 0 or step // quantum > other_most
     reaches = False
     # The fewer multiples are tried.
     one, two, most_one, most_two = step, other, most, other_most
@@ -57,7 +55,7 @@ def windows(
         for k in range(-most_one, most_one + 1):
             left = abs(move - k * one)
             reaches = reaches or (left % two == 0 and left <= most_two * two)
-    return not alone and other // quantum <= most, not alone and other // quantum <= most + 1, reaches
+    return may_cancel(step, most, other, other_most), may_cancel(step, most + 1, other, other_most), reaches
 
 
 class _Slide(NamedTuple):

@@ -25,6 +25,7 @@ from jouleloop.model.links import hops_to
 from jouleloop.model.network import is_wired, takes_energy
 from jouleloop.optimum.arrays import CHARGE, MOVED, PLAIN, STANDING
 from jouleloop.optimum.candidates import Candidates
+from jouleloop.optimum.words import boxes_by_row
 
 #: Most arrangements of spatial loops whose hops are counted; rows beyond take the bound that knows no order.
 _MOST_ARRANGED = 100_000
@@ -170,26 +171,16 @@ class _Rows:
         self.level, self.v, self.written = level, v, bool(layer.read_write[v])
         self.instances = rows.prod(axis=1)
         self.multicasts = not bool(layer.reuse["no_multicast"][level, v])
-        halo = side["halo"][v] >= 0
         #: Whether any of its ranks is shared, and, by row, whether such a rank is unrolled here, so that links serve.
-        self.shares = bool(halo.any())
-        self.near = (rows[:, halo] > 1).any(axis=1)
+        self.shares = bool((side["halo"][v] >= 0).any())
+        #: Distinct boxes at least, and of those what moving links cannot serve.
+        self.distinct, widest, self.near = boxes_by_row(layer.coef[v], side["halo"][v], rows)
+        self.linkless = self.distinct / widest
         #: Whether boxes can be fewer than indices that move them: several dimensions of one rank are unrolled.
-        self.overlaps = np.zeros(len(rows), np.bool_)
+        self.overlaps = ((rows > 1) @ (layer.coef[v] != 0).T.astype(np.int64) > 1).any(axis=1)
         self.most = rows[:, (layer.coef[v] != 0).any(axis=0)].prod(axis=1)
-        self.distinct = np.ones(len(rows))
-        widest = np.ones(len(rows))
-        for rank in layer.coef[v] != 0:
-            if rank.any():
-                most = rows[:, rank].max(axis=1)
-                self.distinct *= most
-                self.overlaps |= (rows[:, rank] > 1).sum(axis=1) > 1
-                if halo[rank].any():
-                    widest = np.maximum(widest, most)
         #: Whether a stride leaves gaps: then fewer words than a box holds may pass a level that keeps nothing.
         self.gaps = bool((np.abs(layer.coef[v]) > 1).any())
-        #: Distinct boxes at least, and of those what moving links cannot serve.
-        self.linkless = self.distinct / widest
         place = np.arange(max(1, int(self.instances.max())))
         columns, middle = int(hardware.levels["fanout_x"][level]), (hardware.levels["fanout_y"][level] - 1) / 2
         self.distance = place % columns + np.abs(place // columns - middle)

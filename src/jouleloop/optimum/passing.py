@@ -18,7 +18,7 @@ from jouleloop.division import divisors
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Ints
 from jouleloop.model.links import neighbour_of
-from jouleloop.optimum.words import instances_at, served_at
+from jouleloop.optimum.words import instances_at, may_cancel, served_at
 
 #: Most instances that are laid out, over all unrollings, orders of loops and kinds of tiles. Beyond, classes count.
 MOST_LAID_OUT = 4_000_000
@@ -121,9 +121,8 @@ def _cancels(rank: Rank, tile: Sequence[int]) -> bool:
     """Whether loops outside over both dimensions of a rank may leave it in place together."""
     if len(rank) < 2:
         return False
-    steps, times = _outside(rank, tile)
-    both = math.lcm(*steps)
-    return all(both // abs(step) < number for step, number in zip(steps, times, strict=True))
+    (step, other), (times, other_times) = _outside(rank, tile)
+    return bool(may_cancel(abs(step), times - 1, abs(other), other_times - 1))
 
 
 class Passed(NamedTuple):

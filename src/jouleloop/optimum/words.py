@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Ints, Record, Records
+from jouleloop.model.arrays import Bools, Floats, Ints, Record, Records
 from jouleloop.model.kernel import box_words
 from jouleloop.model.steps import NO_RANK, RANKS, alike, moves, new_words, rank_moved, side_of, still
 from jouleloop.optimum.arrays import SHAPES, Case, Path
@@ -23,6 +23,13 @@ def common(a: int, b: int) -> int:
     while b != 0:
         a, b = b, a % b
     return a
+
+
+@njit
+def may_cancel(step: int, most: int, other: int, other_most: int) -> bool:
+    """Whether two steps along a rank, at most so many of each, may cancel out (*windows that cannot stand*)."""
+    both = common(step, other)
+    return other // both <= most and step // both <= other_most
 
 
 @njit
@@ -49,6 +56,28 @@ def served_at(held: Ints, move: int) -> Ints:
         if held[i + move] > 0:
             served[i] = held[i]
     return served
+
+
+def boxes_by_row(coef: Ints, halo: Ints, rows: Ints) -> tuple[Floats, Floats, Bools]:
+    """Return by row of factors the distinct boxes, at least, and of how many links serve all but one, at most.
+
+    And whether links may serve any. That is so along a shared rank, a mesh neighbour having the next box.
+
+    Parameters
+    ----------
+    coef, halo
+        Of one data space, see `SIDE`.
+    rows
+        Spatial factors of a level, shape (rows, dimensions).
+    """
+    distinct, widest, near = np.ones(len(rows)), np.ones(len(rows)), np.zeros(len(rows), np.bool_)
+    for r, rank in enumerate(coef != 0):
+        offsets = np.where(rank, rows, 1).max(axis=1)
+        unrolled = (rows[:, halo == r] > 1).any(axis=1)
+        distinct *= offsets
+        widest = np.maximum(widest, np.where(unrolled, offsets, 1))
+        near |= unrolled
+    return distinct, widest, near
 
 
 @njit

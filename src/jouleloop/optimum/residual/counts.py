@@ -30,7 +30,7 @@ from jouleloop.model.arrays import (
 from jouleloop.model.collapse import collapse
 from jouleloop.model.kernel import box_words
 from jouleloop.model.price import price, utilize
-from jouleloop.model.residual import FLAT, Boundary, count_boundary, flatten_loops
+from jouleloop.model.residual import FLAT, Boundary, count_boundary, flatten_loops, last_at_start
 
 #: Most dimensions of a problem: every subset of those that are in their last iteration is a state.
 MOST_DIMS = 8
@@ -186,7 +186,7 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
         around = _Around(loop, begin, middle, after, total, operations)
         for k in range(begin, middle):
             tile.held[loop[k].dim] *= loop[k].bound
-        _starts_last(loop, middle, total, tile.early)
+        last_at_start(loop, middle, total, tile.early)
         _size_last(bounds, tile.held, tile.early, tile.size)
         for v in range(layer.coef.shape[0]):
             work.access[level, v].sibling = box_words(layer.coef[v], tile.size) if middle > begin else 0
@@ -198,7 +198,7 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
         for k in range(middle, after):
             tile.held[loop[k].dim] *= loop[k].bound
         copy_row(tile.held, tile.extent)
-        _starts_last(loop, after, total, tile.early)
+        last_at_start(loop, after, total, tile.early)
         _size_last(bounds, tile.held, tile.early, tile.size)
         for v in range(layer.coef.shape[0]):
             work.access[level, v].tile = box_words(layer.coef[v], tile.size)
@@ -276,15 +276,6 @@ def _most_sharing(coef: Ints, loop: Records, begin: int, middle: int) -> float:
                 most = max(most, float(loop[k].bound))
         apart *= most
     return units / apart
-
-
-@njit
-def _starts_last(loop: Records, first: int, total: int, early: Bools) -> None:
-    """Write by dimension whether the first iterations of all loops from ``first`` outward are their last."""
-    early[:] = True
-    for k in range(first, total):
-        if loop[k].residual > 1:
-            early[loop[k].dim] = False
 
 
 @njit
