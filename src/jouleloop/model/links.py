@@ -220,6 +220,18 @@ def hand_on(instances: Instances, before: Ints, need: Ints, mesh: LinkMesh, word
 
 
 @njit
+def mesh_below(level: Record, loops: Records) -> tuple[int, int]:
+    """Return the columns and rows of the mesh below a level; ``loops``: its spatial loops, of `LOOP`."""
+    columns = rows = 1
+    for s in range(loops.shape[0]):
+        if loops[s].axis == 0:
+            columns *= loops[s].bound
+        else:
+            rows *= loops[s].bound
+    return max(columns, level.fanout_x), max(rows, level.fanout_y)
+
+
+@njit
 def neighbour_of(i: int, way: int, instances: int, mesh: tuple[int, int]) -> int:
     """Return the one of the four mesh neighbours of an instance, -1 where there is none.
 

@@ -26,6 +26,7 @@ from jouleloop.model.symbolic_transfers import (
     less,
     offsets_of,
     product,
+    subtracts,
 )
 
 #: Dimensions that are in their last iteration.
@@ -257,7 +258,7 @@ class _Walk:
         if state and not self.stateless:
             before = [(a, a + side) for a, side in zip(state.low, self._sides(state.early), strict=True)]
             steps = tuple(_centre_move(int(side.value), a, b) for side, (a, b) in zip(sides, before, strict=True))
-            if state.move is None or state.move == steps:
+            if subtracts(steps, state.move):
                 parts, move = less(parts[0], before), steps
         ends = [loop.rest if loop.dim in last else loop.end for loop in self.spatial]
         numbers = tuple(int(end.value) for end in ends)

@@ -1,8 +1,9 @@
 """Transfers through the boundaries of a nest in symbols: the rules of `jouleloop.model.kernel`, for polynomials."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from jouleloop.model.polynomial import Polynomial
 from jouleloop.model.symbolic_accesses import SymbolicFlow
@@ -147,7 +148,7 @@ class _Boundary:
         calls = [(loop.bound - 1) * later[j + 1] for j, loop in enumerate(self.outer)]
         calls = [ZERO if rest else own for own, rest in zip(calls, self.rests, strict=True)]
         matches = [
-            not self.stateless and all(a.value == b.value for a, b in zip(move, self.moves[0], strict=True))
+            not self.stateless and subtracts([one.value for one in move], [one.value for one in self.moves[0]])
             for move in self.moves
         ]
         whole = _total([ONE, *(c for c, same in zip(calls[1:], matches[1:], strict=True) if not same)])
@@ -221,6 +222,11 @@ class _Boundary:
             for r, move in enumerate(self.moves[j])
         )
         return handed_on(offsets, offsets, need, self.level.columns, self.level.rows)
+
+
+def subtracts(move: Sequence[int | Fraction], last: Sequence[int | Fraction] | None) -> bool:
+    """Whether a step fetches what is new in its box alone: it moves as the last step did, or is the first after one."""
+    return last is None or tuple(move) == tuple(last)
 
 
 def _moves(move: Box) -> bool:

@@ -5,7 +5,7 @@
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Record, Records
-from jouleloop.model.links import neighbour_of
+from jouleloop.model.links import mesh_below, neighbour_of
 from jouleloop.optimum.arrays import Arrangements, Case, Mesh, Path
 from jouleloop.optimum.path import extents
 from jouleloop.optimum.words import find_reach, number_of, shape_of, unit_of
@@ -134,19 +134,12 @@ def _find_pairs(case: Case, loops: Records, level: int, v: int, place: int, reac
 
     See `jouleloop.model.links.neighbour_links`.
     """
-    fanout, pairs, unit = case.target.hardware.levels[level], case.mesh.pairs, case.mesh.unit[level, v, place]
+    pairs, unit = case.mesh.pairs, case.mesh.unit[level, v, place]
     instances = case.mesh.fan[level, v, place].instances
-    along_x = along_y = 1
-    for s in range(loops.shape[0]):
-        if loops[s].axis == 0:
-            along_x *= loops[s].bound
-        else:
-            along_y *= loops[s].bound
-    columns = max(along_x, fanout.fanout_x)
-    rows = max(along_y, fanout.fanout_y)
+    below = mesh_below(case.target.hardware.levels[level], loops)
     for i in range(instances):
         for way in range(4):
-            other = neighbour_of(i, way, instances, (columns, rows))
+            other = neighbour_of(i, way, instances, below)
             pairs[i].ways[way] = -1 if other < 0 else _distance(case.unrolled.side[v], loops, unit, reach, i, other)
 
 
