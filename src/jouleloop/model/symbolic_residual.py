@@ -24,6 +24,7 @@ from jouleloop.model.symbolic_transfers import (
     box_sides,
     handed_on,
     less,
+    multicast_of,
     offsets_of,
     product,
     subtracts,
@@ -280,8 +281,6 @@ class _Walk:
         state: _State | None,
     ) -> None:  # fmt: skip
         """Add the words of one step: what neighbours hold goes over links, each other box once to all that share."""
-        relevant = {loop.dim for loop in self.spatial if any(loop.dim in rank for rank in self.coef)}
-        shared = any(len(relevant & rank.keys()) > 1 for rank in self.coef)
         if state and self.spatial:
             need = _same_but_moved(fetched, state.parts)
             if need is not None:
@@ -292,14 +291,12 @@ class _Walk:
                     found.links = words.times(len(linked))
                     _record(found, left, words)
                     return
-        if shared:
+        loops = [(loop.dim, end) for loop, end in zip(self.spatial, ends, strict=True)]
+        factors = multicast_of(self.coef, loops)
+        if factors is None:
             _record(found, Counter(self._offsets(numbers)), words)
-            return
-        multicast, scatter = (
-            product([end for loop, end in zip(self.spatial, ends, strict=True) if (loop.dim in relevant) is moved])
-            for moved in (False, True)
-        )
-        found.add(multicast, scatter, words * scatter)
+        else:
+            found.add(*factors, words * factors[1])
 
     def _sides(self, early: Last) -> list[Polynomial]:
         if early not in self._boxes:

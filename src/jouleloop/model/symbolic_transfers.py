@@ -194,16 +194,11 @@ class _Boundary:
     def _broadcast(self, flow: SymbolicFlow, offsets: list[tuple[int, ...]], words: Polynomial) -> None:
         """Add transfers that no neighbour serves: each distinct box once, to all instances that need it."""
         flow.sent.append(([*offsets], words))
-        relevant = [loop for loop in self.spatial if any(loop.dim in rank for rank in self.coef)]
-        shared = any(
-            a.dim in rank and b.dim in rank and a.dim != b.dim for rank in self.coef for a in relevant for b in relevant
-        )
-        if shared:
+        factors = multicast_of(self.coef, [(loop.dim, loop.bound) for loop in self.spatial])
+        if factors is None:
             flow.record(Counter(offsets), words)
-            return
-        irrelevant = [loop for loop in self.spatial if loop not in relevant]
-        multicast, scatter = (product([loop.bound for loop in loops]) for loops in (irrelevant, relevant))
-        flow.add(multicast, scatter, words * scatter)
+        else:
+            flow.add(*factors, words * factors[1])
 
     def _linked(self, offsets: list[tuple[int, ...]], j: int, *, now_whole: bool, before_whole: bool) -> frozenset[int]:
         """Return the instances whose words a mesh neighbour held one step before."""
@@ -232,6 +227,18 @@ def subtracts(move: Sequence[int | Fraction], last: Sequence[int | Fraction] | N
 def _moves(move: Box) -> bool:
     """Whether a step moves a box."""
     return any(rank.value for rank in move)
+
+
+def multicast_of(coef: Projection, loops: Sequence[tuple[int, Polynomial]]) -> tuple[Polynomial, Polynomial] | None:
+    """Return the multicast and the scatter factor of spatial loops, of which dimension and end are given.
+
+    None where several dimensions move one rank: then boxes may coincide, and are counted one by one.
+    """
+    moving = {dim for dim, _ in loops if any(dim in rank for rank in coef)}
+    if any(len(moving & rank.keys()) > 1 for rank in coef):
+        return None
+    multicast, scatter = (product([end for dim, end in loops if (dim in moving) is moved]) for moved in (False, True))
+    return multicast, scatter
 
 
 def offsets_of(coef: Projection, loops: Iterable[tuple[int, Polynomial, int]]) -> list[tuple[int, ...]]:

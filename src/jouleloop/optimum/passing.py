@@ -17,7 +17,7 @@ import numpy as np
 from jouleloop.division import divisors
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Ints
-from jouleloop.model.links import neighbour_of
+from jouleloop.model.links import neighbour_links, neighbour_of
 from jouleloop.optimum.words import instances_at, may_cancel, served_at
 
 #: Most instances that are laid out, over all unrollings, orders of loops and kinds of tiles. Beyond, classes count.
@@ -338,14 +338,11 @@ def _moved(move: int, reach: Ints, moves: Bools) -> bool:
 def _left(box: Ints, least: int, move: int, mesh: tuple[int, int], seen: Ints) -> tuple[int, int]:
     """Return the instances that no neighbour serves in a step, and their boxes; ``seen`` is all -1, and left so."""
     instances = box.shape[0]
-    left = boxes = 0
+    places, need, linked = box.reshape((instances, 1)), np.full(1, move, np.int64), np.empty(instances, np.bool_)
+    left = instances - neighbour_links(places, places, need, mesh[0], mesh[1], linked)
+    boxes = 0
     for i in range(instances):
-        served = False
-        for way in range(4):
-            other = neighbour_of(i, way, instances, mesh)
-            served = served or (other >= 0 and box[other] - box[i] == move)
-        if not served:
-            left += 1
+        if not linked[i]:
             boxes += seen[box[i] - least] < 0
             seen[box[i] - least] = i
     for i in range(instances):
