@@ -260,27 +260,24 @@ class Boundaries:
             return self._fans[key]
         own = self.rows[first]
         rows = chosen[first]
-        shift, share = own.shift[rows], own.share[rows]
-        asked, idle, chained = own.linked[rows], own.idle[rows], own.chained[rows]
-        served, stands, window = own.served[rows], own.stands[rows], self.window[first][rows]
+        shift, share, window = own.shift[rows], own.share[rows], self.window[first][rows]
+        products: list[Floats] = [one[rows] for one in (own.linked, own.idle, own.chained, own.served, own.stands)]
         for k in range(first + 1, top + 1):
             more, rows = self.rows[k], chosen[k]
             shift = (shift[:, None] + more.shift[rows]).reshape(-1, shift.shape[1])
             share, window = np.repeat(share, len(rows), axis=0), np.repeat(window, len(rows), axis=0)
-            asked = (asked[:, None] * more.alike[rows]).reshape(len(shift), -1)
-            served = (served[:, None] * more.alike[rows]).reshape(len(shift), -1)
-            stands = (stands[:, None] * more.stands[rows]).reshape(len(shift), -1)
-            chained = (chained[:, None] * more.chained[rows]).reshape(len(shift), -1)
-            idle = (idle[:, None] * more.idle[rows]).reshape(len(shift), -1)
+            times = more.alike, more.idle, more.chained, more.alike, more.stands
+            products = [(a[:, None] * b[rows]).reshape(len(shift), -1) for a, b in zip(products, times, strict=True)]
             fits = (shift <= self.lattice.most).all(axis=1)
-            shift, share, asked, idle = shift[fits], share[fits], asked[fits], idle[fits]
-            chained, served, stands, window = chained[fits], served[fits], stands[fits], window[fits]
+            shift, window = shift[fits], window[fits]
+            share, *products = (one[fits] for one in (share, *products))
+        asked, idle, chained, served, stands = products
         shared = self.lattice.shared
         ratio = idle / asked
         marks = np.concatenate([shift, share * shared, ratio * shared, chained, served, stands, window], axis=1)
         _, kept = np.unique(marks, axis=0, return_index=True)
-        shift, share, ratio = shift[kept], share[kept], ratio[kept]
-        chained, served, stands, window = chained[kept], served[kept], stands[kept], window[kept]
+        shift, window = shift[kept], window[kept]
+        share, ratio, chained, served, stands = (one[kept] for one in (share, ratio, chained, served, stands))
         classes, place = np.unique(
             np.concatenate([share * shared, ratio * shared], axis=1), axis=0, return_inverse=True
         )

@@ -450,14 +450,11 @@ def _state_inside(axis: Records, sole: Ints, pair_of: Ints, weight: Ints, index:
     """Return the state of a tile at another boundary than the outermost one, -1 where no such tile stands there."""
     state = 0
     for d in range(axis.shape[0]):
-        now = index[d]
         started = kind >= 0 and axis[d].kind == kind and not axis[d].whole
-        if sole[d] < 0:
-            state += (pair_of[d, start[d], now] if started else now) * weight[kind, d]
-        elif now != sole[d]:
+        place = digit_of(sole, pair_of, d, started, start[d], index[d])
+        if place < 0:
             return -1
-        elif started:
-            state += start[d] * weight[kind, d]
+        state += place * weight[kind, d]
     return state
 
 
