@@ -7,7 +7,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Records
-from jouleloop.optimum.words import instances_at
+from jouleloop.optimum.words import instances_at, served_at
 
 
 @njit
@@ -101,12 +101,8 @@ def _ways(x: int, times: int) -> tuple[bool, bool]:
 @njit
 def _share_of(units: Ints, move: int) -> float:
     """Share of the words along a rank that none held a move ago."""
-    words = new = 0
-    for i in range(units.shape[0]):
-        if units[i] > 0:
-            words += 1
-            new += i + move >= units.shape[0] or units[i + move] == 0
-    return float(new / words)
+    words = (units > 0).sum()
+    return float((words - (served_at(units, move) > 0).sum()) / words)
 
 
 @njit

@@ -5,8 +5,6 @@ over all units unrolled outside, rounded up: instance 0, which Timeloop executes
 reach a level are averaged over the fan-out just outside of it.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from jouleloop.jit import njit
@@ -16,8 +14,10 @@ from jouleloop.model.arrays import (
     Ints,
     Record,
     Records,
+    copy_rows,
 )
-from jouleloop.model.kernel import copy_rows
+from jouleloop.model.links import mesh_below, neighbour_of
+from jouleloop.model.steps import moves
 from jouleloop.optimum.costs import vectors
 from jouleloop.optimum.residual.state import Design, Unrolled, value_of
 
@@ -168,14 +168,6 @@ def has_windows(mate: Ints) -> bool:
     return found
 
 
-class _Mesh(NamedTuple):
-    """The places of one arrangement of spatial loops."""
-
-    units: int
-    columns: int
-    rows: int
-
-
 @njit
 def may_link(design: Design, unrolled: Unrolled, v: int, level: int, extent: Ints, largest: Ints) -> bool:
     """Whether a unit of the fan-out of a level may take words from a mesh neighbour, once a step has moved the box.
@@ -192,13 +184,11 @@ def may_link(design: Design, unrolled: Unrolled, v: int, level: int, extent: Int
     ranks, dims = coef.shape
     for d in range(dims):
         left = -(-bounds[d] // extent[d])
-        moves = False
-        for r in range(ranks):
-            moves = moves or coef[r, d] > 0
+        moving = moves(coef, d)
         # In the last pass units may be others than before, or fewer.
-        if factors[d] > 1 and (moves or numbers[0] > 1) and left % factors[d] > 0:
+        if factors[d] > 1 and (moving or numbers[0] > 1) and left % factors[d] > 0:
             return True
-        if factors[d] > 1 and moves and extent[d] != largest[d]:
+        if factors[d] > 1 and moving and extent[d] != largest[d]:
             return True
     least = np.zeros(ranks, np.int64)
     for r in range(ranks):
@@ -213,22 +203,23 @@ def may_link(design: Design, unrolled: Unrolled, v: int, level: int, extent: Int
 
 
 @njit
-def _meets(coef: Ints, fanout: Record, loops: Records, extent: Ints, least: Ints) -> bool:
+def _meets(coef: Ints, outer: Record, loops: Records, extent: Ints, least: Ints) -> bool:
     """Whether two mesh neighbours of an arrangement are apart by multiples of the ``least`` move, by rank."""
-    ranks = coef.shape[0]
-    mesh = _lay_out(fanout, loops)
-    offsets = np.zeros((mesh.units, ranks), np.int64)
-    for unit in range(mesh.units):
+    ranks, units, mesh = coef.shape[0], 1, mesh_below(outer, loops)
+    for i in range(loops.shape[0]):
+        units *= loops[i].bound
+    offsets = np.zeros((units, ranks), np.int64)
+    for unit in range(units):
         rest = unit
         for i in range(loops.shape[0] - 1, -1, -1):
             d = loops[i].dim
             for r in range(ranks):
                 offsets[unit, r] += coef[r, d] * extent[d] * (rest % loops[i].bound)
             rest //= loops[i].bound
-    for unit in range(mesh.units):
-        for side in range(2):
-            other = unit + (mesh.columns if side else 1)
-            if (side == 0 and other % mesh.columns == 0) or other >= mesh.units or other // mesh.columns >= mesh.rows:
+    for unit in range(units):
+        for way in range(4):
+            other = neighbour_of(unit, way, units, mesh)
+            if other < 0:
                 continue
             apart, alike = False, True
             for r in range(ranks):
@@ -238,19 +229,6 @@ def _meets(coef: Ints, fanout: Record, loops: Records, extent: Ints, least: Ints
             if apart and alike:
                 return True
     return False
-
-
-@njit
-def _lay_out(fanout: Record, loops: Records) -> _Mesh:
-    """Return the units of an arrangement, and the columns and rows that they lie on."""
-    units, along_x, along_y = 1, 1, 1
-    for i in range(loops.shape[0]):
-        units *= loops[i].bound
-        if loops[i].axis == 0:
-            along_x *= loops[i].bound
-        else:
-            along_y *= loops[i].bound
-    return _Mesh(units, max(along_x, fanout.fanout_x), max(along_y, fanout.fanout_y))
 
 
 @njit
