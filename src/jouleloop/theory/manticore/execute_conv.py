@@ -31,7 +31,7 @@ def run_conv(
     """
     chip = Chip(options)
     schedule = _Convolution(chip, layer, algorithm, inputs, filters, stack)
-    chip.run({cluster: schedule.cluster(cluster) for cluster in range(min(chip.machine.clusters, schedule.tasks))})
+    chip.deal(schedule.tasks, schedule.task)
     return chip.finish(schedule.outputs)
 
 
@@ -63,12 +63,6 @@ class _Convolution:
         self.tasks = -(-layer.out_channels // self.stack)
         self.padding_macs = padding_macs(layer)
         self.fetch_ahead, self.variant = self.chip.options.fetch_ahead, self.chip.options.variant
-
-    def cluster(self, cluster: int) -> Process:
-        """Run every task of one cluster; tasks are dealt in the order of cluster IDs."""
-        for task in range(cluster, self.tasks, self.chip.machine.clusters):
-            self.chip.start_task(cluster)
-            yield from self.task(cluster, task)
 
     def task(self, cluster: int, task: int) -> Process:
         """Compute one stack of output depth slices (the body of the parallel loop)."""

@@ -151,11 +151,9 @@ def minimum_local_words(layer: ConvLayer, algorithm: int, stack: int) -> int:
     Algorithm 1: W_O² + W_I² + F² (003 section 2.1.2); 2: Δ_O W_O² + W_I² + F² (2.2.2); 3: W_I² more to lend a slice
     (2.3.2); 4: D_O B + W_I² (B + 1) (3.1.2); 5: Δ_O B + W_I² (B + 1) (3.2.2).
     """
-    slice_words = layer.in_width**2
-    if is_convolution(layer):
-        lent_words = slice_words if algorithm == 3 else 0
-        return stack * layer.out_width**2 + slice_words + layer.filter_width**2 + lent_words
-    return stack * layer.batch + slice_words * (layer.batch + 1)
+    lent_words = layer.input_map_elements if algorithm == 3 else 0
+    resident = stack * layer.output_map_elements + layer.input_map_elements
+    return layer.batch * resident + layer.filter_map_elements + lent_words
 
 
 def prefetching_local_words(layer: ConvLayer, algorithm: int, stack: int) -> int:
@@ -164,12 +162,10 @@ def prefetching_local_words(layer: ConvLayer, algorithm: int, stack: int) -> int
     The listings issue the load of the next input slice (Algorithms 1-3) and of the next filter (all) before the current
     one is used up, so both are resident at once; a slice or filter without a successor is not doubled.
     """
-    words = minimum_local_words(layer, algorithm, stack)
-    if is_convolution(layer):
-        ahead = layer.in_channels > 1
-        filters_ahead = ahead if algorithm == 1 else stack > 1
-        return words + ahead * layer.in_width**2 + filters_ahead * layer.filter_width**2
-    return words + (stack > 1) * layer.in_width**2
+    inputs_ahead = is_convolution(layer) and layer.in_channels > 1
+    filters_ahead = inputs_ahead if algorithm == 1 else stack > 1
+    ahead = inputs_ahead * layer.input_map_elements + filters_ahead * layer.filter_map_elements
+    return minimum_local_words(layer, algorithm, stack) + ahead
 
 
 @dataclass(frozen=True)
@@ -199,16 +195,12 @@ def stack_limit(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Mach
     """
     check_algorithm(algorithm, layer)
     buffer_bytes = machine.dma_buffer_bytes
-    slice_words = layer.in_width**2
-    if is_convolution(layer):
-        output_bytes = layer.out_width**2 * word_bytes
-        inputs_bytes = (1 + (layer.in_channels > 1)) * slice_words * word_bytes
-        filters_bytes = 2 * layer.filter_width**2 * word_bytes
-    else:
-        output_bytes = layer.batch * word_bytes
-        inputs_bytes = layer.batch * slice_words * word_bytes
-        filters_bytes = 2 * slice_words * word_bytes
-    lent_bytes = slice_words * word_bytes if algorithm == 3 else 0
+    output_bytes = layer.batch * layer.output_map_elements * word_bytes
+    inputs_bytes = layer.batch * layer.input_map_elements * word_bytes
+    if is_convolution(layer) and layer.in_channels > 1:
+        inputs_bytes *= 2
+    filters_bytes = 2 * layer.filter_map_elements * word_bytes
+    lent_bytes = layer.input_map_elements * word_bytes if algorithm == 3 else 0
     free_bytes = machine.local_memory_bytes - 2 * buffer_bytes - lent_bytes
     if free_bytes < 0:
         text = "the DMA buffers and the lent slice must fit the local memory of a cluster"

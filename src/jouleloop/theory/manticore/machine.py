@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from jouleloop.errors import AssumptionError, Fault
 from jouleloop.theory.counting import CountingMemory
+from jouleloop.theory.manticore.formulas import Traffic
 from jouleloop.theory.manticore.layer import MANTICORE, Machine
 
 Volume = NDArray[Any]
@@ -44,30 +45,19 @@ class Event:
 
 
 @dataclass
-class Counts:
+class Counts(Traffic):
     """What one execution counted."""
 
-    input_words_loaded: int = 0
-    filter_words_loaded: int = 0
-    output_words_stored: int = 0
-    """Between main memory and the clusters."""
-    words_exchanged: int = 0
     words_by_network: dict[str, int] = field(default_factory=dict)
-    """From cluster to cluster, in all and over each network of the tree."""
-    macs: int = 0
+    """Words exchanged over each network of the tree."""
     padding_macs: int = 0
-    """Multiply-accumulates in all, and those of them whose input is a padding zero."""
+    """Multiply-accumulates whose input is a padding zero."""
     peak_local_words: int = 0
     """The most that any one cluster held at a time."""
     tasks: int = 0
     busy_clusters: int = 0
     rounds: int = 0
     """Parallel tasks run, clusters that ran any, and logical time taken."""
-
-    @property
-    def words_loaded(self) -> int:
-        """Words loaded from main memory."""
-        return self.input_words_loaded + self.filter_words_loaded
 
 
 @dataclass(frozen=True)
@@ -138,7 +128,6 @@ class Chip:
 
     def __init__(self, options: Options) -> None:
         self.options, self.machine = options, options.machine
-        self.busy: set[int] = set()
         self.events: list[Event] = []
         self.memories = [LocalMemory() for _ in range(self.machine.clusters)]
         self.counts = Counts(words_by_network={name: 0 for name, _ in self.machine.networks})
@@ -183,10 +172,17 @@ class Chip:
         self.note(cluster, "store", name, array.size)
         self.memories[cluster].free(name)
 
-    def start_task(self, cluster: int) -> None:
-        """Count a parallel task."""
-        self.counts.tasks += 1
-        self.busy.add(cluster)
+    def deal(self, tasks: int, body: Callable[[int, int], Process]) -> None:
+        """Run tasks on the clusters, dealt in the order of cluster IDs; each is the process ``body(cluster, task)``."""
+
+        def process(cluster: int) -> Process:
+            for task in range(cluster, tasks, self.machine.clusters):
+                self.counts.tasks += 1
+                yield from body(cluster, task)
+
+        busy = range(min(self.machine.clusters, tasks))
+        self.counts.busy_clusters = max(self.counts.busy_clusters, len(busy))
+        self.run({cluster: process(cluster) for cluster in busy})
 
     def network_between(self, one: int, other: int) -> str:
         """Name of the lowest network of the tree that joins two clusters."""
@@ -225,7 +221,6 @@ class Chip:
     def finish(self, outputs: Volume) -> ManticoreRun:
         """Return the result of the execution."""
         self.counts.peak_local_words = int(max(memory.peak_words for memory in self.memories))
-        self.counts.busy_clusters = len(self.busy)
         return ManticoreRun(outputs, self.counts, tuple(self.events))
 
 

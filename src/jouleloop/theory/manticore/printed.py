@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from jouleloop.files import read_text
-from jouleloop.theory.manticore.formulas import compute_to_communication, flop_per_byte, printed_ccr, traffic
+from jouleloop.theory.manticore.formulas import compute_to_communication, flop_per_byte, printed_traffic, traffic
 from jouleloop.theory.manticore.layer import (
     MANTICORE,
     FullyConnected,
@@ -60,8 +60,9 @@ def _values(quantity: str, algorithm: int, stack: int, word_bytes: int) -> tuple
     """Return a quantity of a typical layer by the paper's formula and by the definitions, in the unit of its row."""
     layer = TYPICAL_CONV if algorithm <= 3 else typical_fc(stack if algorithm == 4 else 4096)
     need, limit = minimum_local_words(layer, algorithm, stack), stack_limit(layer, algorithm, word_bytes)
-    formula, actual = printed_ccr(layer, algorithm, stack), compute_to_communication(layer, algorithm, stack)
     moved = traffic(layer, algorithm, stack)
+    formula = compute_to_communication(layer, printed_traffic(layer, algorithm, stack))
+    actual = compute_to_communication(layer, moved)
     values: dict[str, Fraction | int | tuple[Fraction | int, Fraction | int]] = {
         "memory words": need,
         "memory": Fraction(word_bytes * need, KIB),

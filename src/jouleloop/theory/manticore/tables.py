@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from jouleloop.errors import Fault, InputError
 from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.execute import run_checked
-from jouleloop.theory.manticore.formulas import compute_to_communication, printed_ccr, traffic
+from jouleloop.theory.manticore.formulas import compute_to_communication, printed_traffic, traffic
 from jouleloop.theory.manticore.layer import (
     Machine,
     conv_layer,
@@ -119,15 +119,17 @@ def draw_ccr() -> Figure:
     left, right = figure.subplots(1, 2)
     for algorithm, colour in ((2, "#b2182b"), (3, "#2166ac")):
         stacks = range(1, conv.out_channels + 1)
-        actual = [float(compute_to_communication(conv, algorithm, stack)) for stack in stacks]
+        actual = [float(compute_to_communication(conv, traffic(conv, algorithm, stack))) for stack in stacks]
         left.plot(stacks, actual, color=colour, label=f"Algorithm {algorithm}")
         if algorithm == 3:
-            formula = [float(printed_ccr(conv, algorithm, stack)) for stack in stacks]
+            formula = [
+                float(compute_to_communication(conv, printed_traffic(conv, algorithm, stack))) for stack in stacks
+            ]
             left.plot(stacks, formula, color=colour, linestyle=":", label="Algorithm 3 by eq. (10)")
         _stack_limits(left, conv, algorithm, colour)
     left.set(xlabel="stack of output depth slices Δ$_O$", ylabel="CCR [MAC/word]", title="Convolution", xlim=(1, 64))
     stacks = range(1, fc.out_channels + 1, 16)
-    ratios = [float(compute_to_communication(fc, 5, stack)) for stack in stacks]
+    ratios = [float(compute_to_communication(fc, traffic(fc, 5, stack))) for stack in stacks]
     right.plot(stacks, ratios, color="#1b7837", label="Algorithm 5")
     _stack_limits(right, fc, 5, "#1b7837")
     right.set(xlabel="stack of output depth slices Δ$_O$", ylabel="CCR [MAC/word]", title="Fully connected")

@@ -9,7 +9,6 @@ from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.manticore.formulas import (
     compute_to_communication,
     manticore_bounds,
-    printed_ccr,
     printed_traffic,
     simplified_ccr,
     traffic,
@@ -62,7 +61,9 @@ def test_printed_ccr_of_algorithm_3_lacks_the_input_depth(stack, printed):
     assert f"{float(forgotten_depth_ccr(stack)):.1f}" == printed
     # Six or twelve tasks keep one L2 quadrant busy, which loads the input volume once:
     # 128 x 32² inputs, 128² x 3² filters, 128 x 32² outputs.
-    assert compute_to_communication(TYPICAL_CONV, 3, stack) == Fraction(1024 * 9 * 128 * 128, 131072 + 147456 + 131072)
+    assert compute_to_communication(TYPICAL_CONV, traffic(TYPICAL_CONV, 3, stack)) == Fraction(
+        1024 * 9 * 128 * 128, 131072 + 147456 + 131072
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_printed_macs_overcount_a_strided_convolution_by_the_stride_squared():
 
 def test_approximations_are_ordered_and_close_for_the_typical_layer():
     four, five, six = simplified_ccr(TYPICAL_CONV)
-    assert four == printed_ccr(TYPICAL_CONV, 1, 1)
+    assert four == compute_to_communication(TYPICAL_CONV, printed_traffic(TYPICAL_CONV, 1, 1))
     assert four < five < six == 9
 
 
