@@ -136,12 +136,9 @@ def _upper(layer: FcLayer, d: int, c: int) -> list[Bound]:
     best_one = (whole, Assumption("n > 2β − 3", n > 2 * beta - 3), Assumption("m >= β", m >= beta))
     bounded = (whole, Assumption("c <= n (tacit)", c <= n))
     bounded_reversed = (whole_reversed, Assumption("c <= m (tacit)", c <= m))
-    fixed, one = formulas.fixed_inputs_accesses_formula(layer, d), formulas.fixed_inputs_accesses_formula(layer, 1)
-    fixed_reversed = formulas.fixed_outputs_accesses_formula(layer, d)
-    most, most_reversed = (
-        formulas.bounded_inputs_accesses_formula(layer, c),
-        formulas.bounded_outputs_accesses_formula(layer, c),
-    )
+    fixed, one = formulas.fixed_accesses_formula(layer, d), formulas.fixed_accesses_formula(layer, 1)
+    fixed_reversed = formulas.fixed_accesses_formula(layer, beta - d, reversed_roles=True)
+    most, most_reversed = (formulas.bounded_accesses_formula(layer, c, reversed_roles=roles) for roles in (False, True))
     by_d, by_c, reversed_29 = f"d = {d}", f"c = {c}", "eq. (29), roles reversed"
     best, best_reversed = upper.best_fixed(layer), upper.best_fixed(layer, reversed_roles=True)
     last = beta - best_reversed.parameter

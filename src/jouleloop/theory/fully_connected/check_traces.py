@@ -1,7 +1,7 @@
 """Check a file of traces of `divisible`: a small second program that shares no code with the one that found them.
 
 It knows only the claim, the rules of the counting game and the format. For every case that the induction leaves it
-checks that eq. (28) is met by a schedule, replayed pair by pair; that the trace is for exactly the budget that the
+checks that Algorithm 1, run and checked read by read, costs eq. (28); that the trace is for exactly the budget that the
 induction allows; that its first level is the empty Buffer; and that every read from every state leads to a state that
 
 - cannot finish within the budget, as too many pairs are missing, or
@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from jouleloop.jit import njit
+from jouleloop.theory.fully_connected.algorithms import fixed_inputs
+from jouleloop.theory.fully_connected.schedule import run
 
 _ANY, _IN_PLACE, _NEW = 0, 1, 2
 #: Most bytes of a trace's first line and of one level; the stored traces have up to 245 and 154,632.
@@ -53,38 +55,6 @@ def cases_left(outputs: int) -> list[tuple[int, int, int]]:
             last = 2 * outputs - groups - 2 * delta
             cases += [(n, outputs, beta) for n in range(beta, max(beta, last) + 1)]
     return cases
-
-
-def replay_algorithm_1(inputs: int, outputs: int, buffer_words: int) -> int:
-    """Return 2μ + ν of Algorithm 1 with d = 1 after replaying it: all pairs meet and Buffer is never exceeded."""
-    group = buffer_words - 1
-    held: list[tuple[str, int]] = []
-    met: set[tuple[int, int]] = set()
-    cost = 0
-
-    def read(vertex: tuple[str, int], victim: tuple[str, int] | None) -> None:
-        nonlocal cost
-        if victim is not None:
-            held.remove(victim)
-        held.append(vertex)
-        if len(held) > buffer_words:
-            raise TraceError("Buffer is exceeded")
-        cost += 1 if vertex[0] == "x" else 2
-        met.update((x, y) for side, x in held if side == "x" for other, y in held if other == "y")
-
-    last = ("x", 0)
-    read(last, None)
-    order = list(range(inputs))
-    for start in range(0, outputs, group):
-        for y in range(start, start + group):
-            read(("y", y), ("y", y - group) if start else None)
-        for x in order[1:]:
-            read(("x", x), last)
-            last = ("x", x)
-        order.reverse()
-    if len(met) != inputs * outputs:
-        raise TraceError("pairs are missing")
-    return cost
 
 
 def check_file(path: Path, outputs: range, few_groups: range = range(0), most_groups: int = 3) -> Iterator[CheckedCase]:
@@ -127,7 +97,7 @@ def _check(case: tuple[int, int, int], accesses: int, input_reads: int, levels: 
     n, m, beta = case
     groups = m // (beta - 1)
     target = groups * (n - 1) + 2 * m + 1
-    if replay_algorithm_1(n, m, beta) != target:
+    if run(fixed_inputs(n, m, beta, 1)).accesses != target:
         raise TraceError(f"Algorithm 1 does not cost {target}: {case}")
     fewest = accesses - 2 * m if n == beta else min(n * (groups - 1), accesses - 2 * m)
     if accesses != target - 1 or input_reads < fewest:

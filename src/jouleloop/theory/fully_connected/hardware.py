@@ -70,7 +70,7 @@ def word_bounds(layer: FcLayer) -> WordBounds:
         pair_count_lower_words=pair_count,
         lower_words=max(Fraction(pair_count), general) if holds else Fraction(pair_count),
         upper_words=words + best_upper(layer).accesses,
-        eq_28_words=words + formulas.fixed_inputs_accesses_formula(layer, 1)
+        eq_28_words=words + formulas.fixed_accesses_formula(layer, 1)
         if min(layer.inputs, layer.outputs) >= layer.buffer_words
         else None,
         partitioned_words=words + formulas.best_partitioned(layer)[1],

@@ -58,7 +58,7 @@ def bounded_dataflow(layer: FcLayer, bound: int, *, reversed_roles: bool = False
 
 def balanced_dataflow(layer: FcLayer, *, reversed_roles: bool = False) -> Dataflow:
     """Return the dataflow with the fewest possible groups of nearly equal sizes."""
-    _, grouped = _roles(layer, reversed_roles)
+    _, grouped = layer.roles(reversed_roles)
     return _dataflow(layer, "balanced", ceil_div(grouped, layer.buffer_words - 1), reversed_roles)
 
 
@@ -68,7 +68,7 @@ def best_fixed(layer: FcLayer, *, reversed_roles: bool = False) -> Dataflow:
     For a given number of groups K the cost d + K(s − d) falls with d, so only the largest d with ⌈g/(β−d)⌉ = K counts:
     β − d = ⌈g/K⌉, of which there are at most 2√g different ones. Ties go to the smallest d.
     """
-    streamed, grouped = _roles(layer, reversed_roles)
+    streamed, grouped = layer.roles(reversed_roles)
     beta = layer.buffer_words
     candidates = {beta - size for size in _distinct_ceilings(grouped) if size <= beta - 1} | {1}
     # A partition that holds all of the streamed side is as good with a smaller d; the smallest such d is that size.
@@ -91,7 +91,7 @@ def known_dataflows(layer: FcLayer) -> list[Dataflow]:
     else:
         flows += [balanced_dataflow(layer, reversed_roles=roles) for roles in (False, True)]
         for roles in (False, True):
-            streamed, grouped = _roles(layer, roles)
+            streamed, grouped = layer.roles(roles)
             if returned.applies(streamed, grouped, layer.buffer_words):
                 reads = returned.returned_reads(streamed, grouped, layer.buffer_words)
                 counts = (grouped + layer.buffer_words - 2, reads)
@@ -108,15 +108,11 @@ def compare_roles(layer: FcLayer) -> Fraction:
     return Fraction(m * (n - 2 * beta + 3) + n * (beta - 3) + beta - 1)
 
 
-def _roles(layer: FcLayer, reversed_roles: bool) -> tuple[int, int]:
-    return (layer.outputs, layer.inputs) if reversed_roles else (layer.inputs, layer.outputs)
-
-
 _READS = {"fixed": fixed_reads, "bounded": bounded_reads, "balanced": balanced_reads}
 
 
 def _dataflow(layer: FcLayer, kind: Kind, parameter: int, reversed_roles: bool) -> Dataflow:
-    streamed, grouped = _roles(layer, reversed_roles)
+    streamed, grouped = layer.roles(reversed_roles)
     reads = (grouped, _READS[kind](streamed, grouped, layer.buffer_words, parameter))
     return Dataflow(kind, parameter, reversed_roles, *(reads[::-1] if reversed_roles else reads))
 

@@ -29,11 +29,11 @@ def test_algorithm_1_meets_eq_23_where_its_assumptions_hold():
             result = run(fixed_inputs(n, m, beta, d))
             assert result.output_reads == m
             assert result.reads * (beta - d) == m * (n - d) + (m + d) * (beta - d)
-            assert result.accesses == fc.fixed_inputs_accesses_formula(FcLayer(n, m, beta), d)
+            assert result.accesses == fc.fixed_accesses_formula(FcLayer(n, m, beta), d)
             assert result.largest_inputs <= d
             assert result.largest_outputs <= beta - d
             mirrored = run(reverse_roles(fixed_inputs(n, m, beta, d)))
-            assert mirrored.accesses == fc.fixed_outputs_accesses_formula(FcLayer(m, n, beta), beta - d)
+            assert mirrored.accesses == fc.fixed_accesses_formula(FcLayer(m, n, beta), d, reversed_roles=True)
             checked += 1
     assert checked > 200
 
@@ -49,7 +49,7 @@ def test_algorithm_2_meets_eq_29_where_its_assumptions_hold():
             assert result.reads * (beta - 1) == m * (n - 1) + (m + c) * (beta - 1)
             assert result.largest_inputs <= c
             mirrored = run(reverse_roles(bounded_inputs(n, m, beta, c)))
-            assert mirrored.accesses == fc.bounded_outputs_accesses_formula(FcLayer(m, n, beta), c)
+            assert mirrored.accesses == fc.bounded_accesses_formula(FcLayer(m, n, beta), c, reversed_roles=True)
             checked += 1
     assert checked > 150
 
