@@ -1,5 +1,6 @@
 """What several papers share: the shape of a convolution, ResNet-50, the energy of an operation, words from DRAM."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 
@@ -16,6 +17,15 @@ MAC_ENERGY_PJ = {8: Fraction(56, 100), 16: Fraction(220, 100)}
 def useful_sides(length: int) -> tuple[int, ...]:
     """Return the least side for every possible number of tiles of ``length``: any other side is never better."""
     return tuple(sorted({-(-length // tiles) for tiles in {-(-length // side) for side in range(1, length + 1)}}))
+
+
+def below_one(sizes: Mapping[str, int | None], source: str | None = None) -> list[Fault]:
+    """Return a fault for every size that is given and less than one."""
+    return [
+        Fault("must be a positive integer", source, name, size, "at least 1")
+        for name, size in sizes.items()
+        if size is not None and size < 1
+    ]
 
 
 @dataclass(frozen=True)

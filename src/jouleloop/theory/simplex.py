@@ -185,9 +185,7 @@ class ExactOptimum:
     """A primal and a dual solution of equal value, which proves both optimal."""
 
     value: Fraction
-    """The optimal value, exact."""
     primal: tuple[Fraction, ...]
-    """One value per variable."""
     dual: tuple[Fraction, ...]
     """One multiplier per constraint; positive only where the constraint is tight."""
 

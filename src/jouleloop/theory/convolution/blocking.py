@@ -122,9 +122,7 @@ class BlockedVolume:
     """The block and the array that stays in fast memory through the innermost loops."""
     loaded: Mapping[str, int]
     stored: Mapping[str, int]
-    """Elements moved by array."""
     words: Fraction
-    """Everything moved, in words."""
     block_words: Fraction
     """Fast memory for the largest block of the three arrays together, in words."""
 

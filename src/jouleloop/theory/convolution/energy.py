@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from jouleloop.errors import AssumptionError, Fault, raise_all
 from jouleloop.theory.bound import Assumption, Bound
-from jouleloop.theory.layers import MAC_ENERGY_PJ, ConvLayer, DramWords
+from jouleloop.theory.layers import MAC_ENERGY_PJ, ConvLayer, DramWords, below_one
 
 _OPTIONS = {"input_height": "--input-size", "input_width": "--input-width"}
 
@@ -39,13 +39,8 @@ class MapSizes:
 
         Raises `InputError` where a size is not positive; `AssumptionError` where a window sees no word of the input.
         """
-        raise_all(
-            [
-                Fault("must be a positive integer", "layer", _OPTIONS.get(name, name), value, "at least 1")
-                for name, value in vars(self).items()
-                if value is not None and value < 1 and name != "bias"
-            ]
-        )
+        sizes = {_OPTIONS.get(name, name): value for name, value in vars(self).items() if name != "bias"}
+        raise_all(below_one(sizes, "layer"))
         height = self.input_height or 0
         layer = ConvLayer(
             batch=1,

@@ -48,7 +48,6 @@ class ConvExecution:
     memory: BlockMemory
     """Fast memory afterwards, with all that it counted."""
     updates: int
-    """Multiply-accumulates done."""
     output: Numbers
     """The result, of shape (N, c_O, w_O, h_O)."""
     steps: tuple[Moved, ...] = ()

@@ -35,7 +35,6 @@ class LeastWords:
     lower: int
     """No schedule moves fewer words."""
     states: int
-    """States kept."""
 
 
 def update_table(layer: ConvLayer) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int, int, int]:

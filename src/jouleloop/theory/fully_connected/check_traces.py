@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.theory.fully_connected.algorithms import fixed_inputs
+from jouleloop.theory.fully_connected.dataflows import fixed_inputs
 from jouleloop.theory.fully_connected.schedule import run
 
 _ANY, _IN_PLACE, _NEW = 0, 1, 2

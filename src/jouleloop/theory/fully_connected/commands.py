@@ -13,9 +13,15 @@ from jouleloop.files import write_text
 from jouleloop.terminal.console import print_json, stdout
 from jouleloop.terminal.splice import AsJson
 from jouleloop.theory.commands import BOUNDS, DATAFLOW, command
-from jouleloop.theory.fully_connected.algorithms import schedule_of_dataflow
 from jouleloop.theory.fully_connected.bounds import all_bounds, exact_bounds
 from jouleloop.theory.fully_connected.check_traces import TraceError, check_file
+from jouleloop.theory.fully_connected.dataflows import (
+    Dataflow,
+    Kind,
+    balanced_dataflow,
+    best_upper,
+    schedule_of_dataflow,
+)
 from jouleloop.theory.fully_connected.divisible import (
     FEW_GROUPS,
     PROVEN_OUTPUTS,
@@ -27,7 +33,6 @@ from jouleloop.theory.fully_connected.exact import LARGEST_SIDE, MOST_STATES, ex
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.optima import divisible_grid, from_csv, grid, judge, table_row, to_csv
 from jouleloop.theory.fully_connected.schedule import draw_text, run
-from jouleloop.theory.fully_connected.upper import Dataflow, Kind, balanced_dataflow, best_upper
 from jouleloop.theory.printing import print_bounds
 
 

@@ -65,7 +65,6 @@ class Refutation:
     """All states that matter, by the number of reads so far; the budget suffices for no schedule."""
 
     budget: Budget
-    """What is refuted."""
     levels: tuple[Labels, ...]
     """After 0, 1, … reads the best states from which the budget might still suffice; none is finished and the last
     level leads nowhere."""

@@ -33,14 +33,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from jouleloop.theory.fully_connected.algorithms import schedule_of_dataflow
 from jouleloop.theory.fully_connected.counting_game import Budget, refute
+from jouleloop.theory.fully_connected.dataflows import Dataflow, best_upper, schedule_of_dataflow
 from jouleloop.theory.fully_connected.divisible import is_proven
 from jouleloop.theory.fully_connected.formulas import FcLayer, ceil_div, pair_count_accesses
 from jouleloop.theory.fully_connected.relaxation import relaxations
 from jouleloop.theory.fully_connected.schedule import Schedule, schedule_from_moves
 from jouleloop.theory.fully_connected.search import search
-from jouleloop.theory.fully_connected.upper import Dataflow, best_upper
 
 MOST_STATES = 1_000_000
 """Canonical states that a search may keep before it gives up."""

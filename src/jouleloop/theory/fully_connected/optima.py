@@ -11,10 +11,10 @@ import pandas as pd
 
 from jouleloop.files import read_text
 from jouleloop.theory.fully_connected.bounds import all_bounds, general_assumptions
+from jouleloop.theory.fully_connected.dataflows import best_fixed, best_upper, bounded_dataflow
 from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_accesses, lower_bound_accesses_weak
 from jouleloop.theory.fully_connected.schedule import run
-from jouleloop.theory.fully_connected.upper import best_fixed, best_upper, bounded_dataflow
 
 Layers = list[tuple[int, int, int]]
 """Layers as (n, m, β)."""

@@ -33,13 +33,11 @@ class Schedule:
     """A sequence of reads for n inputs, m outputs and β words of Buffer."""
 
     title: str
-    """Where it comes from."""
     inputs: int
     outputs: int
     buffer_words: int
     """n, m and β."""
     reads: tuple[Read, ...]
-    """The reads in order; B_0 is empty."""
 
     def contents(self) -> Iterator[frozenset[Vertex]]:
         """Yield B_0, B_1, …, B_p."""
@@ -65,9 +63,7 @@ class Run:
     """A schedule that was run and found to satisfy conditions 1–4."""
 
     schedule: Schedule
-    """What was run."""
     steps: tuple[Step, ...]
-    """Its p steps."""
     output_reads: int
     input_reads: int
     """μ and ν, counted."""

@@ -33,7 +33,6 @@ class ExactSearch:
     """Reads of a cheapest schedule as (vertex read, vertex overwritten or -1); inputs are 0 … n−1, outputs n … n+m−1.
     Where nothing is overwritten a finished vertex may still have to be. None where ``cost`` is None."""
     expanded: int
-    """How many states were expanded."""
     complete: bool
     """Whether everything up to the limit was searched."""
 

@@ -30,14 +30,12 @@ class TileFacts:
 
     tile: ConvTile
     rows: TileRows
-    """Buffer rows it allocates."""
     scratchpad_utilization: Fraction
     accumulator_utilization: Fraction
     """Shares of the rows that a tile may use."""
     estimated_rows: Fraction
     """The paper's estimated communication, in rows."""
     traffic_words: int
-    """Words that cross, over the layer."""
 
 
 @dataclass(frozen=True)

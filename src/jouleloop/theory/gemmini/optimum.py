@@ -17,7 +17,6 @@ from jouleloop.theory.gemmini.tile import (
     estimated_rows,
     tile_rows,
     traffic_words,
-    vendor_tile,
     window_pixels,
 )
 from jouleloop.theory.layers import ConvLayer, useful_sides
@@ -180,20 +179,7 @@ def _longest_channels(layer: ConvLayer, config: GemminiConfig, window: IntArray,
     return best
 
 
-@dataclass(frozen=True)
-class LargestTiles:
-    """All tiles of most operations whose words fit, and what their estimated communication would be."""
-
-    operations: int
-    """Operations of each of the tiles."""
-    tiles: tuple[ConvTile, ...]
-    ratios: tuple[Fraction, ...]
-    """Estimated communication over the vendor's, a number a tile."""
-    fit_rows: tuple[bool, ...]
-    """Whether the tile fits the rows that Gemmini allocates too, a flag a tile."""
-
-
-def largest_tiles(layer: ConvLayer, config: GemminiConfig = CHIP) -> LargestTiles:
+def largest_tiles(layer: ConvLayer, config: GemminiConfig = CHIP) -> list[ConvTile]:
     """Return every integer tile of most operations under capacities in words (128 K and 8 K on the default chip).
 
     Source: 001 Section 5: problem (6), with one buffer for inputs and filter and integral sides.
@@ -220,6 +206,4 @@ def largest_tiles(layer: ConvLayer, config: GemminiConfig = CHIP) -> LargestTile
                 ConvTile(*map(int, (batch[i], rows[i], cols[i], outs[i], filter_rows, filter_cols, channels[i])))
                 for i in np.flatnonzero(operations == best)
             ]
-    vendor = estimated_rows(layer, vendor_tile(layer, config), config)
-    ratios = tuple(estimated_rows(layer, tile, config) / vendor for tile in tiles)
-    return LargestTiles(best, tuple(tiles), ratios, tuple(tile_rows(layer, tile, config).fit(config) for tile in tiles))
+    return tiles

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from jouleloop.errors import AssumptionError, Fault, InputError
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, Piece, irredundant, nonnegative_vertices
 from jouleloop.theory.loop_nest.hbl import hbl_exponents
-from jouleloop.theory.loop_nest.hbl_lattice import Row, Subspace, certify, span, whole
+from jouleloop.theory.loop_nest.hbl_lattice import Row, Subspace, certify, coordinate_subspace, span
 from jouleloop.theory.loop_nest.nest import LoopNest
 from jouleloop.theory.simplex import minimise
 
@@ -151,7 +151,8 @@ def _rank_rows(nest: LoopNest) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 def _violated(nest: LoopNest, weights: Sequence[Fraction]) -> Iterator[Subspace]:
     chosen = {name: min(weight, Fraction(1)) for name, weight in zip(nest.arrays, weights, strict=True)}
-    proof = certify(nest.arrays, chosen, whole(len(nest.loops)))
+    size = len(nest.loops)
+    proof = certify(nest.arrays, chosen, coordinate_subspace(range(size), size))
     if proof.violated is not None:
         yield proof.violated
     elif not proof.proven:

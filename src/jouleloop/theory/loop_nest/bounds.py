@@ -26,19 +26,16 @@ class NestReport:
 
     nest: LoopNest
     cache_words: int
-    """The question."""
     large: ExactOptimum
     """LP (3.2) and (3.3)."""
     solution: TileSolution
     """LP (5.1) and its dual (5.5)–(5.6), with the family of optimal tiles."""
     form: ClosedForm
-    """The closed form for all bounds."""
     subset: tuple[int, ...]
     """The 𝒬 of Theorem 2 that reaches the least exponent."""
     subset_exponent: Form
     """k̂ by the 2^d formula of Theorem 2."""
     tile: IntegerTile
-    """The integer tile that fits."""
 
     @property
     def active(self) -> Piece:

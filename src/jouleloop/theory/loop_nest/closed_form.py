@@ -153,7 +153,6 @@ class VertexTable:
     zeta: IntArray
     """ζ of one loop a group, shape (vertices, groups)."""
     common: int
-    """The common denominator."""
 
 
 def _vertices(nest: LoopNest) -> VertexTable:

@@ -24,7 +24,6 @@ class TiledRun:
     """What a tiled schedule did."""
 
     tiles: int
-    """Tiles executed."""
     operations: int
     """Points of the iteration space executed, over all tiles."""
     cache: BlockMemory
@@ -142,15 +141,6 @@ class TiledSchedule:
     transfers_words: int
 
 
-def schedule_words(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> int:
-    """Return the words that `jouleloop.theory.loop_nest.execute_tiles.run_tiled` moves with reuse, without running it.
-
-    A block stays while only loops inside the innermost loop that indexes it advance. So an array moves as often as
-    the other loops outside that one have tiles; of an output each pass but the first loads, and each stores.
-    """
-    return int(_words(nest, np.array([sides], dtype=np.int64), tuple(order))[0])
-
-
 def best_schedule(nest: LoopNest, cache_words: int) -> TiledSchedule:
     """Return the schedule of fewest words whose blocks fit together into M words, among all tiles and orders.
 
@@ -170,13 +160,18 @@ def best_schedule(nest: LoopNest, cache_words: int) -> TiledSchedule:
         raise AssumptionError(Fault("no tile fits the cache", value=cache_words))
     found = []
     for order in orders:
-        words = _words(nest, tiles, order)
+        words = schedule_words(nest, tiles, order)
         index = int(words.argmin())
         found.append(TiledSchedule(tuple(int(side) for side in tiles[index]), order, int(words[index])))
     return min(found, key=lambda schedule: schedule.transfers_words)
 
 
-def _words(nest: LoopNest, tiles: IntArray, order: tuple[int, ...]) -> IntArray:
+def schedule_words(nest: LoopNest, tiles: IntArray, order: Sequence[int]) -> IntArray:
+    """Return the words that `run_tiled` moves with reuse, without running it, for every row of sides.
+
+    A block stays while only loops inside the innermost loop that indexes it advance. So an array moves as often as
+    the other loops outside that one have tiles; of an output each pass but the first loads, and each stores.
+    """
     counts = -(-np.array(nest.bounds, dtype=np.int64) // tiles)
     total = np.zeros(len(tiles), dtype=np.int64)
     for array, (support, size) in enumerate(zip(nest.supports, nest.array_sizes_words, strict=True)):

@@ -28,7 +28,6 @@ class GridRun:
     moved_words: tuple[int, ...]
     """Words of inputs that each processor received and of partial sums that it sent."""
     results: tuple[FloatArray, ...]
-    """The written arrays."""
 
 
 def least_touched_words(form: ClosedForm, points: float) -> float:

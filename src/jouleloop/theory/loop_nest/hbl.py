@@ -32,7 +32,6 @@ class RankConstraint:
     subgroup: Subspace
     """H, as its span."""
     rank: int
-    """Rank of H."""
     image_ranks: tuple[int, ...]
     """rank(φ_j(H)) in the order of the arrays."""
 
@@ -43,13 +42,11 @@ class HblResult:
 
     nest: LoopNest
     constraints: tuple[RankConstraint, ...]
-    """Every rank constraint, repeated ones included."""
     exponents: Mapping[str, Fraction]
     """Array → s_j: of all optimal solutions one whose largest exponent is smallest."""
     ranges: Mapping[str, tuple[Fraction, Fraction]]
     """Array → least and greatest s_j among the optimal solutions."""
     total: Fraction
-    """Σ s_j."""
     multipliers: tuple[Fraction, ...]
     """The optimal dual: one multiplier per distinct constraint, then one per upper bound s_j <= 1."""
     complete: bool

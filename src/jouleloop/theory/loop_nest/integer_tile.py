@@ -42,7 +42,6 @@ class IntegerTile:
     footprints_words: tuple[int, ...]
     """Words of every array that the tile touches."""
     fit: Fit
-    """The condition it meets."""
     optimal: bool
     """Whether it is proven that no integer tile that fits has more points."""
 

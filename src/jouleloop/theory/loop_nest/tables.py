@@ -17,7 +17,7 @@ from jouleloop.layouts import declared
 from jouleloop.theory.loop_nest.affine import affine_closed_form, affine_tile, image_words, rectangle_exponent
 from jouleloop.theory.loop_nest.bounds import communication_with_constants, monomial
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form, pieces_beyond_display, theorem_2
-from jouleloop.theory.loop_nest.execute_tiles import best_schedule, random_inputs, run_tiled, schedule_words
+from jouleloop.theory.loop_nest.execute_tiles import best_schedule, random_inputs, run_tiled
 from jouleloop.theory.loop_nest.grids import best_grid, least_touched_words, run_grid
 from jouleloop.theory.loop_nest.nest import LoopNest, from_supports
 from jouleloop.theory.loop_nest.programs import hbl, tile_at
@@ -208,10 +208,7 @@ def _attained(nest: LoopNest) -> dict[str, object]:
     active = form.least(scale).form
     chosen = best_schedule(nest, CACHE_WORDS)
     done = run_tiled(nest, chosen.sides, random_inputs(nest), order=chosen.order)
-    if (
-        done.cache.total_words != schedule_words(nest, chosen.sides, chosen.order)
-        or done.cache.peak_words > CACHE_WORDS
-    ):
+    if done.cache.total_words != chosen.transfers_words or done.cache.peak_words > CACHE_WORDS:
         raise ArithmeticError("the executed schedule differs from its count")
     proven = communication_with_constants(form, nest, CACHE_WORDS)
     large = tuple(1 - value for value in (hbl(nest).value, *(Fraction(0),) * len(nest.loops)))

@@ -22,8 +22,7 @@ from jouleloop.theory.manticore.layer import (
     fc_layer,
     is_convolution,
 )
-from jouleloop.theory.manticore.machine import Options, Variant
-from jouleloop.theory.manticore.text import draw_text
+from jouleloop.theory.manticore.machine import Options, Variant, draw_text
 from jouleloop.theory.printing import print_bounds
 
 Precision = Literal["single", "double"]

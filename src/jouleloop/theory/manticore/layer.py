@@ -1,20 +1,11 @@
 """The Manticore chiplet, the layers of paper 003 by its hyperparameters, and the local memory that they need."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
-from jouleloop.theory.layers import ConvLayer
+from jouleloop.theory.layers import ConvLayer, below_one
 
 WORD_BYTES = {"single": 4, "double": 8}
-
-
-def _positive(sizes: Mapping[str, int]) -> list[Fault]:
-    return [
-        Fault("must be a positive whole number", "layer", name, value, "1, 2, 3, …")
-        for name, value in sizes.items()
-        if value < 1
-    ]
 
 
 @dataclass(frozen=True)
@@ -27,7 +18,6 @@ class Machine:
     l3_per_chiplet: int = 2
     """Fan-outs of the tree: clusters in an L1 quadrant and so on upwards."""
     local_memory_bytes: int = 128 * 1024
-    """Scratchpad of one cluster."""
     round_trip_cycles: int = 256
     dma_width_bytes: int = 64
     """Latency to main memory and back, and the width of the DMA network; their product is in flight at a time."""
@@ -78,7 +68,7 @@ def conv_layer(
     """
     sizes = {"input_width": input_width, "input_depth": input_depth, "output_depth": output_depth,
              "filter_width": filter_width, "stride": stride}  # fmt: skip
-    faults = _positive(sizes)
+    faults = below_one(sizes, "layer")
     if padding < 0:
         faults.append(Fault("P must be a whole number", "layer", "padding", padding, "0, 1, 2, …"))
     raise_all(faults)
@@ -99,7 +89,7 @@ def conv_layer(
 def fc_layer(input_width: int, input_depth: int, output_depth: int, batch: int = 1) -> FullyConnected:
     """Return a fully-connected layer by W_I, D_I, D_O and B; raise `InputError` where one is not positive."""
     sizes = {"input_width": input_width, "input_depth": input_depth, "output_depth": output_depth, "batch": batch}
-    raise_all(_positive(sizes))
+    raise_all(below_one(sizes, "layer"))
     return FullyConnected(batch, input_depth, output_depth, 1, 1, input_width, input_width)
 
 

@@ -4,10 +4,9 @@ import pytest
 
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.fully_connected import formulas as fc
-from jouleloop.theory.fully_connected.bounds import all_bounds
+from jouleloop.theory.fully_connected.bounds import all_bounds, buffer_words, word_bounds
+from jouleloop.theory.fully_connected.dataflows import best_upper, compare_roles
 from jouleloop.theory.fully_connected.formulas import FcLayer, best_partitioned, partitioned_accesses, solve_partitioned
-from jouleloop.theory.fully_connected.hardware import buffer_words, word_bounds
-from jouleloop.theory.fully_connected.upper import best_upper, compare_roles
 from jouleloop.theory.layers import MAC_ENERGY_PJ, DramWords
 from witnesses.fc_dijkstra import least_accesses
 

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from jouleloop.cli.app import app
 from jouleloop.errors import InputError
-from jouleloop.theory.fully_connected.algorithms import fixed_inputs
 from jouleloop.theory.fully_connected.check_traces import TraceError, cases_left, check_file
 from jouleloop.theory.fully_connected.counting_game import Budget, refute
+from jouleloop.theory.fully_connected.dataflows import fixed_inputs
 from jouleloop.theory.fully_connected.divisible import (
     budget_of,
     is_proven,

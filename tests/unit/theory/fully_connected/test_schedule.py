@@ -5,17 +5,20 @@ import pytest
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.drawing import write_figure
 from jouleloop.theory.fully_connected import formulas as fc
-from jouleloop.theory.fully_connected.algorithms import (
+from jouleloop.theory.fully_connected.dataflows import (
     balanced_groups,
+    best_fixed,
+    bounded_dataflow,
     bounded_inputs,
+    fixed_dataflow,
     fixed_inputs,
+    known_dataflows,
     resident,
     schedule_of_dataflow,
 )
 from jouleloop.theory.fully_connected.figures import draw_run
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.schedule import Read, Schedule, Vertex, draw_text, reverse_roles, run
-from jouleloop.theory.fully_connected.upper import best_fixed, bounded_dataflow, fixed_dataflow, known_dataflows
 
 SIZES = [(n, m, beta) for n in range(1, 8) for m in range(1, 8) for beta in range(2, 7)]
 

@@ -159,7 +159,7 @@ def test_counted_words_are_the_executed_ones(expression: str, sizes: tuple[int, 
     orders = list(itertools.permutations(range(len(sizes))))
     for sides in chooser.sample(list(all_tiles(nest)), 25):
         order = chooser.choice(orders)
-        assert schedule_words(nest, sides, order) == run(nest, sides, order=order).cache.total_words
+        assert schedule_words(nest, np.array([sides]), order)[0] == run(nest, sides, order=order).cache.total_words
 
 
 def test_best_schedule_beats_every_tile_and_order() -> None:

@@ -22,7 +22,7 @@ from jouleloop.theory.manticore.layer import (
     minimum_local_words,
     stack_limit,
 )
-from jouleloop.theory.manticore.printed import TYPICAL_CONV, printed_table, typical_fc
+from jouleloop.theory.manticore.tables import TYPICAL_CONV, printed_table, typical_fc
 from paths import ROOT
 
 MISPRINTED = {
@@ -132,7 +132,7 @@ def test_approximations_are_ordered_and_close_for_the_typical_layer():
     [
         (lambda: conv_layer(4, 1, 1, 5), "F <= W_I"),
         (lambda: conv_layer(4, 1, 1, 3, 2), "must be whole"),
-        (lambda: conv_layer(0, 1, 1, 1, 0), "positive whole number"),
+        (lambda: conv_layer(0, 1, 1, 1, 0), "positive integer"),
         (lambda: conv_layer(4, 1, 1, 3, padding=-1), "P must be"),
         (lambda: fc_layer(1, 1, 1, 0), "batch"),
         (lambda: manticore_bounds(TYPICAL_CONV, 4), "no such algorithm"),
