@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.errors import AssumptionError, Fault
 
 _SAFE = 1e-9
 
@@ -198,14 +198,9 @@ def minimise(
     The tableau is that of the dual, max b·y with Aᵀ y <= c and y >= 0, whose slack basis is feasible because c >= 0.
     Both solutions are then checked from their definitions.
 
-    Raises `InputError` where a cost is negative or the shapes disagree; `AssumptionError` where no x satisfies the
-    constraints (the dual is unbounded).
+    Raises `AssumptionError` where no x satisfies the constraints (the dual is unbounded).
     """
     size, count = len(costs), len(rows)
-    if any(cost < 0 for cost in costs):
-        raise InputError("costs of the linear program must not be negative")
-    if count != len(right_hand_sides) or any(len(row) != size for row in rows):
-        raise InputError("rows, right-hand sides and costs of the linear program disagree in number")
     transposed = [[row[i] for row in rows] for i in range(size)]
     tableau = Tableau(transposed, [constant(cost, 0) for cost in costs], Scale(), right_hand_sides)
     try:

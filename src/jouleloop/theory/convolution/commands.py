@@ -14,7 +14,7 @@ from jouleloop.theory.convolution.bounds import parallel_bounds, single_processo
 from jouleloop.theory.convolution.crossover import parallel_terms, single_processor_terms
 from jouleloop.theory.convolution.energy import MapSizes, conv_energy_bounds, maps_in_buffer
 from jouleloop.theory.convolution.execute_blocking import ConvSchedule, run_schedule
-from jouleloop.theory.convolution.execute_energy import EnergyDataflow, random_layer, run_dataflow
+from jouleloop.theory.convolution.execute_energy import EXECUTIONS, EnergyDataflow, random_layer
 from jouleloop.theory.convolution.layer import Precisions, named_layer
 from jouleloop.theory.convolution.parallel import parallel_volume_bounds
 from jouleloop.theory.convolution.tables import least_table
@@ -113,7 +113,7 @@ def print_conv_energy_run(
 ) -> None:
     """Run a dataflow of the CNN energy-complexity model and print every word it moved."""
     maps = maps_in_buffer(shape, dataflow, buffer_words)
-    run = run_dataflow(dataflow, shape, *random_layer(shape, seed), maps=maps)
+    run = EXECUTIONS[dataflow](shape, *random_layer(shape, seed), maps=maps)
     record = {
         "dataflow": dataflow,
         "maps_in_buffer": maps,

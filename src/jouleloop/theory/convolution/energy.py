@@ -117,9 +117,7 @@ def _needs(layer: ConvLayer, dataflow: str) -> tuple[int, int, int]:
     """Return words kept per map, number of maps, and spare words."""
     if dataflow == "write-once-outputs":
         return layer.output_map_elements + layer.filter_map_elements, layer.out_channels, 1
-    if dataflow == "read-once-inputs":
-        return layer.input_map_elements + layer.filter_map_elements, layer.in_channels, 1 + layer.bias
-    raise AssumptionError(Fault("no such dataflow", field="dataflow", value=dataflow, allowed=", ".join(DATAFLOWS)))
+    return layer.input_map_elements + layer.filter_map_elements, layer.in_channels, 1 + layer.bias
 
 
 def write_once_outputs(layer: ConvLayer, buffer_words: int | None = None) -> DramWords:

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.theory.bound import Bound
-from jouleloop.theory.convolution.blocking import (
-    BlockedVolume,
-    Blocking,
-    best_order,
-    check_blocking,
-    largest_blocking,
-)
+from jouleloop.theory.convolution.blocking import BlockedVolume, Blocking, best_order, largest_blocking
 from jouleloop.theory.convolution.blocking_search import best_blocking, solve_blocking_lp
 from jouleloop.theory.convolution.bounds import find_bound, single_processor_bounds
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions, input_elements, memory_words
@@ -93,13 +87,12 @@ def execute_blocking(
 ) -> ConvExecution:
     """Run the convolution block by block; blocks that the next step uses again stay in fast memory.
 
-    Raises `AssumptionError` where the block does not fit in M words; `InputError` where a side is out of range or the
-    layer is too large to run element by element.
+    Raises `AssumptionError` where the block does not fit in M words; `InputError` where the layer is too large to run
+    element by element.
 
     ``kept`` is the array that does not depend on the innermost loops over blocks; ``operands``, input and filter, are
     those of `sample_operands` where not given.
     """
-    check_blocking(layer, blocking, kept)
     order = [loop for array in ARRAYS if array != kept for loop in _FREE[array]]
     steps: list[Moved] = []
     fast = _memory(layer, precisions, memory, operands)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.errors import Fault, InputError
 from jouleloop.theory.counting import CountingMemory, random_operands
 from jouleloop.theory.layers import ConvLayer
 
@@ -45,7 +45,7 @@ def run_write_once_outputs(
     For every group of output maps: biases are read into the accumulators; for every channel its kernels are read, then
     every input word once, alone, and used at once for all outputs of the group that it reaches.
     """
-    _check(layer.out_channels * layer.in_channels * layer.input_map_elements, maps, layer.out_channels)
+    _check(layer.out_channels * layer.in_channels * layer.input_map_elements)
     buffer, macs = CountingMemory(), 0
     outputs = np.zeros((layer.out_channels, layer.out_height, layer.out_width), dtype=np.int64)
     for begin in range(0, layer.out_channels, maps):
@@ -81,11 +81,7 @@ def run_read_once_inputs(
     For every group of channels and every output map: the kernels are read, then every output word is read back (or
     begun from its bias in the first group), gains the group's products, and is written.
     """
-    _check(
-        layer.out_channels * layer.in_channels * layer.output_map_elements * layer.filter_map_elements,
-        maps,
-        layer.in_channels,
-    )
+    _check(layer.filter_elements * layer.output_map_elements)
     buffer, macs = CountingMemory(), 0
     outputs = np.zeros((layer.out_channels, layer.out_height, layer.out_width), dtype=np.int64)
     before = layer.padding_before("height"), layer.padding_before("width")
@@ -115,12 +111,7 @@ def run_read_once_inputs(
     return ConvEnergyRun(outputs, buffer, macs)
 
 
-def run_dataflow(
-    dataflow: EnergyDataflow, layer: ConvLayer, inputs: Volume, weights: Volume, biases: Volume, *, maps: int = 1
-) -> ConvEnergyRun:
-    """Execute the dataflow of that name."""
-    run = run_write_once_outputs if dataflow == "write-once-outputs" else run_read_once_inputs
-    return run(layer, inputs, weights, biases, maps=maps)
+EXECUTIONS = {"write-once-outputs": run_write_once_outputs, "read-once-inputs": run_read_once_inputs}
 
 
 def _meetings(layer: ConvLayer, axis: str, place: int) -> list[tuple[int, int]]:
@@ -132,10 +123,7 @@ def _meetings(layer: ConvLayer, axis: str, place: int) -> list[tuple[int, int]]:
     return [(output, reached - output * stride) for output in range(first, last + 1)]
 
 
-def _check(words: int, maps: int, most: int) -> None:
-    if not 1 <= maps <= most:
-        fault = Fault("Buffer keeps between one and all maps", field="maps", value=maps, allowed=f"1 to {most}")
-        raise AssumptionError(fault)
+def _check(words: int) -> None:
     if words > MAX_WORDS:
         allowed = f"at most {MAX_WORDS} words"
         raise InputError(Fault("too large to execute word by word", "layer", value=words, allowed=allowed))

@@ -15,13 +15,7 @@ from jouleloop.terminal.splice import AsJson
 from jouleloop.theory.commands import BOUNDS, DATAFLOW, command
 from jouleloop.theory.fully_connected.bounds import all_bounds, exact_bounds
 from jouleloop.theory.fully_connected.check_traces import TraceError, check_file
-from jouleloop.theory.fully_connected.dataflows import (
-    Dataflow,
-    Kind,
-    balanced_dataflow,
-    best_upper,
-    schedule_of_dataflow,
-)
+from jouleloop.theory.fully_connected.dataflows import Dataflow, balanced_dataflow, best_upper, schedule_of_dataflow
 from jouleloop.theory.fully_connected.divisible import (
     FEW_GROUPS,
     PROVEN_OUTPUTS,
@@ -112,8 +106,6 @@ def print_fc_table_bounds(
     output: Path, largest: int = 8, divisible: tuple[int, int] | None = None, as_json: AsJson = False
 ) -> None:
     """Solve every layer with n, m up to a size exactly and judge paper 002's bounds by it."""
-    if not 1 <= largest <= 12:
-        raise InputError(Fault("no size for the exact table", field="--largest", value=largest, allowed="1 … 12"))
     if divisible is not None and not (min(divisible) >= 1 and max(divisible) <= LARGEST_SIDE):
         allowed = f"1 … {LARGEST_SIDE}"
         raise InputError(Fault("no sizes for the exact table", field="--divisible", value=divisible, allowed=allowed))
@@ -138,15 +130,14 @@ def prove_divisible(
     traces: Path,
     outputs: int = PROVEN_OUTPUTS,
     few: Annotated[
-        int, typer.Option("--few-groups", help=f"And larger m up to this where m/(β − 1) <= {FEW_GROUPS}.")
+        int,
+        typer.Option(
+            "--few-groups", min=0, max=LARGEST_SIDE, help=f"And larger m up to this where m/(β − 1) <= {FEW_GROUPS}."
+        ),
     ] = PROVEN_OUTPUTS_IN_FEW_GROUPS,
     check: bool = False,
 ) -> None:
     """Prove that eq. (28) of paper 002 is optimal for every n and (β − 1) | m, with a trace for each case left."""
-    if not 1 <= outputs <= LARGEST_SIDE:
-        raise InputError(Fault("no size to prove", field="--outputs", value=outputs, allowed=f"1 … {LARGEST_SIDE}"))
-    if not 0 <= few <= LARGEST_SIDE:
-        raise InputError(Fault("no size to prove", field="--few-groups", value=few, allowed=f"0 … {LARGEST_SIDE}"))
     all_of, in_few = range(1, outputs + 1), range(outputs + 1, few + 1)
     if check:
         try:
@@ -206,8 +197,9 @@ def print_fc_run(
     elif algorithm is Algorithm.BALANCED:
         plan = schedule_of_dataflow(balanced_dataflow(layer, reversed_roles=reversed_roles), *sizes)
     else:
-        kind: Kind = "fixed" if algorithm is Algorithm.FIXED else "bounded"
-        plan = schedule_of_dataflow(Dataflow(kind, 1 if kept is None else kept, reversed_roles, 0, 0), *sizes)
+        parameter = 1 if kept is None else kept
+        flow = Dataflow("fixed" if algorithm is Algorithm.FIXED else "bounded", parameter, reversed_roles, 0, 0)
+        plan = schedule_of_dataflow(flow, *sizes)
     result = run(plan)
     if picture is not None:
         # matplotlib is slow to import

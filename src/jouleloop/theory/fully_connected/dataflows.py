@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from jouleloop.errors import AssumptionError, Fault, InputError
 from jouleloop.theory.fully_connected import returned
 from jouleloop.theory.fully_connected.formulas import FcLayer, balanced_reads, bounded_reads, ceil_div, fixed_reads
 from jouleloop.theory.fully_connected.schedule import Read, Schedule, Vertex, reverse_roles
@@ -188,11 +187,6 @@ def balanced_groups(inputs: int, outputs: int, buffer_words: int, groups: int) -
     A group leaves β minus its size places, in which the last inputs of its sweep stay for the next group. Not in the
     paper: for (β−1) not dividing m it may cost less than Algorithm 1 with any d.
     """
-    least = -(-outputs // (buffer_words - 1))
-    if not least <= groups <= outputs:
-        raise InputError(
-            Fault("no such number of groups", field="groups", value=groups, allowed=f"{least} … {outputs}")
-        )
     small, larger = divmod(outputs, groups)
     inside: list[Vertex] = []  # the inputs in Buffer, the one read first in front
     finished: list[Vertex] = []  # outputs of the group before that are still in Buffer
@@ -223,9 +217,6 @@ def balanced_groups(inputs: int, outputs: int, buffer_words: int, groups: int) -
 
 def resident(inputs: int, outputs: int, buffer_words: int) -> Schedule:
     """Return the schedule that reads every vertex once, where the smaller side fits Buffer beside one vertex more."""
-    if min(inputs, outputs) >= buffer_words:
-        text = "assumption min(n, m) < β fails: the smaller side does not fit beside one vertex of the other"
-        raise AssumptionError(Fault(text, field="buffer", value=buffer_words))
     sides = [[_x(i) for i in range(1, inputs + 1)], [_y(j) for j in range(1, outputs + 1)]]
     few, many = sides if inputs <= outputs else sides[::-1]
     reads = [Read(v) for v in few] + [Read(v, many[k - 1] if k else None) for k, v in enumerate(many)]

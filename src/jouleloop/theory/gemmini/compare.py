@@ -20,7 +20,7 @@ from jouleloop.theory.layers import ConvLayer
 PAPER_RATIO = (Fraction(45, 100), Fraction(85, 100))
 """001 Section 5: the paper's tiles use between 45 % and 85 % of the vendor's estimated communication, all layers."""
 
-PAPER_VENDOR_UTILIZATION = {"conv4": Fraction(99, 100), "conv5": Fraction(93, 100)}
+PAPER_UTILIZATION = {"conv4": Fraction(99, 100), "conv5": Fraction(93, 100)}
 """001 Section 5: scratchpad utilization of the vendor's tile."""
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from jouleloop.columns import read_table
 from jouleloop.layouts import declared
-from jouleloop.theory.gemmini.compare import PAPER_RATIO, PAPER_VENDOR_UTILIZATION, Comparison, compare
+from jouleloop.theory.gemmini.compare import PAPER_RATIO, PAPER_UTILIZATION, Comparison, compare
 from jouleloop.theory.gemmini.optimum import Objective, largest_tiles
 from jouleloop.theory.gemmini.tile import CHIP, estimated_rows, resnet50, tile_rows, vendor_tile
 
@@ -27,7 +27,7 @@ def comparison_table(batch: int = 1000) -> pd.DataFrame:
     rows = []
     for comparison in resnet_comparisons(batch):
         for who, facts in (("vendor", comparison.vendor), ("best", comparison.best)):
-            said = PAPER_VENDOR_UTILIZATION.get(comparison.layer.name) if who == "vendor" else None
+            said = PAPER_UTILIZATION.get(comparison.layer.name) if who == "vendor" else None
             rows.append(
                 {
                     "layer": comparison.layer.name,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.errors import AssumptionError, Fault
 from jouleloop.theory.counting import grids_of
 from jouleloop.theory.loop_nest.closed_form import ClosedForm
 from jouleloop.theory.loop_nest.execute_tiles import FloatArray, multiply
@@ -65,8 +65,6 @@ def run_grid(nest: LoopNest, grid: Sequence[int], inputs: Sequence[FloatArray]) 
     every processor computes with what it received, and sends partial sums to their owners, who add them. ``inputs``
     has an array for every array of the nest that is not an output, of the shape of its support.
     """
-    if len(grid) != len(nest.loops) or any(not 1 <= p <= L for p, L in zip(grid, nest.bounds, strict=True)):
-        raise InputError(Fault("no grid of this nest", field="grid", value=tuple(grid), allowed="1 … L_i, one a loop"))
     cuts = [_cuts(bound, parts) for bound, parts in zip(nest.bounds, grid, strict=True)]
     reading = iter(inputs)
     memory = [

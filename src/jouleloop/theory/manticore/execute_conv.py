@@ -8,16 +8,7 @@ import numpy as np
 from jouleloop.errors import AssumptionError, Fault
 from jouleloop.theory.convolution.execute_blocking import direct_convolution
 from jouleloop.theory.layers import ConvLayer
-from jouleloop.theory.manticore.machine import (
-    AS_LISTED,
-    Chip,
-    LocalMemory,
-    ManticoreRun,
-    Options,
-    Process,
-    Volume,
-    Wait,
-)
+from jouleloop.theory.manticore.machine import AS_LISTED, Chip, ManticoreRun, Options, Process, Volume, Wait
 
 
 def run_conv(
@@ -129,7 +120,7 @@ class _Convolution:
 
     def arrive(self, cluster: int, name: str, source: int | None) -> Process:
         """``DmaWait`` for an input slice."""
-        memory: LocalMemory = self.chip.memories[cluster]
+        memory = self.chip.memories[cluster]
         if source is None:
             yield Wait(name, lambda: name in memory)
             return

@@ -13,7 +13,6 @@ from jouleloop.theory.fully_connected.dataflows import (
     fixed_dataflow,
     fixed_inputs,
     known_dataflows,
-    resident,
     schedule_of_dataflow,
 )
 from jouleloop.theory.fully_connected.figures import draw_run
@@ -126,10 +125,6 @@ def test_parameters_outside_their_range_name_the_assumption():
         bounded_inputs(3, 3, 3, 0)
     with pytest.raises(AssumptionError, match="β > 1"):
         fixed_inputs(3, 3, 1, 1)
-    with pytest.raises(InputError, match="groups"):
-        balanced_groups(3, 3, 3, 1)
-    with pytest.raises(AssumptionError, match="min"):
-        resident(3, 3, 3)
 
 
 def test_drawing_shows_when_each_pair_meets(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from jouleloop.cli import main
 from jouleloop.errors import AssumptionError, InputError
-from jouleloop.theory.gemmini.compare import PAPER_RATIO, PAPER_VENDOR_UTILIZATION, compare
+from jouleloop.theory.gemmini.compare import PAPER_RATIO, PAPER_UTILIZATION, compare
 from jouleloop.theory.gemmini.optimum import Objective, largest_tiles, optimal_tile
 from jouleloop.theory.gemmini.tile import (
     ConvTile,
@@ -161,9 +161,9 @@ def test_vendor_spares_output_columns_no_longer_than_the_array() -> None:
 def test_vendor_utilization_is_the_papers() -> None:
     """001 Section 5: 99 % and 93 % of the scratchpad on conv4 and conv5, in whole per cent, cut off."""
     for layer in resnet50():
-        if layer.name in PAPER_VENDOR_UTILIZATION:
+        if layer.name in PAPER_UTILIZATION:
             share = compare(layer).vendor.scratchpad_utilization
-            assert int(share * 100) == PAPER_VENDOR_UTILIZATION[layer.name] * 100
+            assert int(share * 100) == PAPER_UTILIZATION[layer.name] * 100
 
 
 def test_ratios_lie_within_what_an_optimum_can_be() -> None:

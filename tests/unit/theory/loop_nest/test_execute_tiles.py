@@ -193,5 +193,3 @@ def test_wrong_schedules_are_refused() -> None:
     for sides, order in [((5, 1, 1), None), ((0, 1, 1), None), ((1, 1), None), ((1, 1, 1), (0, 0, 1))]:
         with pytest.raises(InputError):
             run_tiled(nest, sides, inputs, order=order)
-    with pytest.raises(InputError):
-        run_tiled(nest, (1, 1, 1), [np.ones((4, 4)), np.ones((4, 5))])
