@@ -85,13 +85,13 @@ def print_conv_run(
     memory: str,
     layer: ConvLayer,
     precisions: Precisions,
-    schedule: ConvSchedule = ConvSchedule.BEST,
+    schedule: ConvSchedule = "best-blocking",
     seed: int = 0,
     as_json: AsJson = False,
 ) -> None:
     """Run a convolution in a fast memory of M words; print what it moved beside the closed form and Theorem 2.1."""
     records, picture = run_schedule(layer, precisions, memory, schedule, seed)
-    print_bounds(records, as_json=as_json, title=f"{schedule.value} with M = {memory} words")
+    print_bounds(records, as_json=as_json, title=f"{schedule} with M = {memory} words")
     if picture and not as_json:
         stdout.print(
             f"blocks in order: # loaded, + started at zero, · kept, S outputs stored\n{picture}", soft_wrap=True

@@ -4,16 +4,16 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.theory.bound import Bound
-from jouleloop.theory.convolution.blocking import BlockedVolume, Blocking, best_order, largest_blocking
+from jouleloop.theory.convolution.blocking import Blocking, best_order, largest_blocking
 from jouleloop.theory.convolution.blocking_search import best_blocking, solve_blocking_lp
 from jouleloop.theory.convolution.bounds import find_bound, single_processor_bounds
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions, input_elements, memory_words
@@ -186,12 +186,7 @@ def _run(
     return int(output.size) * len(block["c"]) * len(columns) * len(rows)
 
 
-class ConvSchedule(StrEnum):
-    """Which convolution schedule to run."""
-
-    BEST = "best-blocking"
-    ROUNDED_LP = "rounded-lp"
-    NAIVE = "naive"
+ConvSchedule = Literal["best-blocking", "rounded-lp", "naive"]
 
 
 def run_schedule(
@@ -205,11 +200,14 @@ def run_schedule(
     bound = find_bound(single_processor_bounds(layer, precisions, memory), "single_processor_lower_bound")
     require_runnable(layer)
     operands = sample_operands(layer, seed)
-    if schedule is ConvSchedule.NAIVE:
+    if schedule == "naive":
         run = execute_naive(layer, precisions, memory, operands=operands)
         expected, source, note = naive_volume(layer, precisions).words, "001 eq. (1)", "three elements of fast memory"
     else:
-        volume = _volume(layer, precisions, memory, schedule)
+        if schedule == "best-blocking":
+            volume = best_blocking(layer, precisions, memory)
+        else:
+            volume = best_order(layer, precisions, solve_blocking_lp(layer, precisions, memory))
         run = execute_blocking(layer, precisions, volume.blocking, memory, kept=volume.kept, operands=operands)
         expected, source, note = volume.words, "001 §3.2", volume.describe()
     right = bool(np.array_equal(run.output, direct_convolution(layer, *operands)))
@@ -246,9 +244,3 @@ def draw_steps(run: ConvExecution, columns: int = DRAWN_STEPS) -> str:
     lines[-1] = f"{OUTPUT:<8}{''.join(row)}{more}"
     lines.append(f"{'':<8}{''.join('S' if flag else ' ' for flag in stored)}".rstrip())
     return "\n".join(lines)
-
-
-def _volume(layer: ConvLayer, precisions: Precisions, memory: str, schedule: ConvSchedule) -> BlockedVolume:
-    if schedule is ConvSchedule.BEST:
-        return best_blocking(layer, precisions, memory)
-    return best_order(layer, precisions, solve_blocking_lp(layer, precisions, memory))

@@ -2,9 +2,8 @@
 
 import lzma
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -155,16 +154,7 @@ def prove_divisible(
     stdout.print(f"{len(found)} cases, {sum(case.states for case in found)} states written to {traces}")
 
 
-class Algorithm(StrEnum):
-    """The dataflows that can be run."""
-
-    FIXED = "fixed"
-    BOUNDED = "bounded"
-    BALANCED = "balanced"
-    BEST = "best"
-    EXACT = "exact"
-
-
+Algorithm = Literal["fixed", "bounded", "balanced", "best", "exact"]
 MOST_PAIRS = 250_000
 _COUNTED = (
     *("output_reads", "input_reads", "reads", "accesses"),
@@ -175,7 +165,7 @@ _COUNTED = (
 @command(DATAFLOW, "fc", layer=read_layer)
 def print_fc_run(
     layer: FcLayer,
-    algorithm: Algorithm = Algorithm.FIXED,
+    algorithm: Algorithm = "fixed",
     kept: int | None = None,
     reversed_roles: bool = False,
     picture: Path | None = None,
@@ -185,21 +175,19 @@ def print_fc_run(
     """Run a dataflow of a fully-connected layer (paper 002), check conditions 1–4 at every step and draw it."""
     if layer.pairs > MOST_PAIRS:
         raise InputError(Fault("too many pairs to run step by step", value=layer.pairs, allowed=f"<= {MOST_PAIRS}"))
-    if algorithm in (Algorithm.BEST, Algorithm.EXACT, Algorithm.BALANCED) and kept is not None:
+    if algorithm in ("best", "exact", "balanced") and kept is not None:
         raise InputError(Fault(f"--keep has no meaning for {algorithm}", field="--keep", value=kept))
-    if algorithm in (Algorithm.BEST, Algorithm.EXACT) and reversed_roles:
+    if algorithm in ("best", "exact") and reversed_roles:
         raise InputError(Fault(f"--reverse has no meaning for {algorithm}: both roles are tried", field="--reverse"))
     sizes = layer.inputs, layer.outputs, layer.buffer_words
-    if algorithm is Algorithm.EXACT:
+    if algorithm == "exact":
         plan = exact_minimum(layer).schedule()
-    elif algorithm is Algorithm.BEST:
+    elif algorithm == "best":
         plan = schedule_of_dataflow(best_upper(layer), *sizes)
-    elif algorithm is Algorithm.BALANCED:
+    elif algorithm == "balanced":
         plan = schedule_of_dataflow(balanced_dataflow(layer, reversed_roles=reversed_roles), *sizes)
     else:
-        parameter = 1 if kept is None else kept
-        flow = Dataflow("fixed" if algorithm is Algorithm.FIXED else "bounded", parameter, reversed_roles, 0, 0)
-        plan = schedule_of_dataflow(flow, *sizes)
+        plan = schedule_of_dataflow(Dataflow(algorithm, 1 if kept is None else kept, reversed_roles, 0, 0), *sizes)
     result = run(plan)
     if picture is not None:
         # matplotlib is slow to import

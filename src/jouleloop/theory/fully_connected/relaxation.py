@@ -16,15 +16,10 @@ Normal schedules. In the exact problem (002 section 4, conditions 1–4) let V b
    that are there at the end, onto the inputs that are not; else read u onto z first and those vi afterwards. No pair is
    lost, no read is added.
 
-The relaxation bounds V: a normal schedule is followed by a relaxed one that costs no more. The invariant is that the
-relaxed state has at least as many inputs in Buffer, every unfinished output of the exact Buffer, and for an output w
-in its Buffer at least |met(w) ∪ inputs in the exact Buffer| pairs, for the others at least |met(w)|. A read of an
-output that the relaxed Buffer still holds is left out: the inputs that are new to w came in while w was held and were
-counted then. Where the relaxed Buffer is full it overwrites the same vertex, or one it holds beyond the exact Buffer.
-All inputs held means that all outputs held are finished, as none has fewer pairs done than inputs are held. The one
-step that rule 3 forbids to the relaxed state alone (the exact Buffer has a free place, the relaxed one holds something
-more there) is made up for at the following read, in the other order. The bound is admissible; it need not be
-consistent.
+The relaxation bounds V: a normal schedule is followed by a relaxed one that costs no more, read by read as
+`counting_game` proves. The one step that rule 3 forbids to the relaxed state alone (the exact Buffer has a free place,
+the relaxed one holds something more there) is made up for at the following read, in the other order. The bound is
+admissible; it need not be consistent.
 """
 
 from dataclasses import dataclass, field
