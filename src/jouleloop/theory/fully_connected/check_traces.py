@@ -23,7 +23,6 @@ from jouleloop.jit import njit
 from jouleloop.theory.fully_connected.dataflows import fixed_inputs
 from jouleloop.theory.fully_connected.schedule import run
 
-_ANY, _IN_PLACE, _NEW = 0, 1, 2
 #: Most bytes of a trace's first line and of one level; the stored traces have up to 245 and 154,632.
 _MOST_LINE_BYTES, _MOST_LEVEL_BYTES = 10_000, 2 * 10**7
 
@@ -139,65 +138,50 @@ def _reach(beta: int, output_reads: int, input_reads: int) -> Any:
 def _open_end(level: Any, after: Any, reads: Any, beta: Any, rules: Any) -> Any:
     """Return the number of a state with a read that leads out of the trace, or -1.
 
-    ``rules`` are n, m, the most accesses, the most input reads and the table of `_reach`.
+    ``rules`` are n, m, the most accesses, the most input reads and the table of `_reach`. At a full Buffer an output in
+    it is read in place, and any other read overwrites an input (n) or an output with so many pairs. To read back the
+    output that has just been overwritten would leave Buffer as it was, which is a read in place.
     """
     n = rules[0]
     for number in range(level.shape[0]):
-        state = level[number]
-        if state[:n].sum() + state[2 * n] < beta:
-            if not _all_reads_covered(state, after, reads, rules, _ANY):
-                return number
-            continue
-        if not _all_reads_covered(state, after, reads, rules, _IN_PLACE):
-            return number
-        if state[2 * n] > 0:
-            less = state.copy()
-            less[2 * n] -= 1
-            if not _all_reads_covered(less, after, reads, rules, _NEW):
-                return number
-        for done in range(n):
-            if state[done] > 0:
-                less = state.copy()
-                less[done] -= 1
-                less[n + done] += 1
-                if not _all_reads_covered(less, after, reads, rules, _NEW + done + 1):
+        full = level[number, :n].sum() + level[number, 2 * n] >= beta
+        for victim in range(-1, n + 1 if full else 0):
+            before = level[number].copy()
+            if victim >= 0:
+                before[2 * n if victim == n else victim] -= 1
+            if 0 <= victim < n:
+                before[n + victim] += 1
+            if before.min() < 0:
+                continue
+            for read in range(-1, 2 * n):
+                back = 0 <= victim < n and read == n + victim and level[number, read] == 0
+                if back or (full and (0 <= read < n) == (victim >= 0)):
+                    continue
+                if _is_read(before, n, read) and not _covered(_after(before, n, read), after, reads + 1, rules):
                     return number
     return -1
 
 
 @njit
-def _all_reads_covered(state: Any, after: Any, reads: Any, rules: Any, kind: Any) -> Any:
-    """Whether the trace covers all reads of a kind: any, of outputs in Buffer, or of what is not in Buffer.
+def _is_read(state: Any, n: Any, read: Any) -> Any:
+    """Whether an input (-1), or an output of the kind that stands at a place of the state, may be read."""
+    return state[2 * n] < n if read < 0 else state[read] > 0
 
-    ``_NEW + 1 + d`` means that an output with d pairs has just been overwritten: to read that one back would leave
-    Buffer as it was, which is a read in place and covered there.
-    """
-    n = rules[0]
-    held = state[2 * n]
-    gone = kind - _NEW - 1
-    if kind != _IN_PLACE and held < n:
-        new = state.copy()
-        new[2 * n] = held + 1
-        for done in range(1, n):
-            new[done] = state[done - 1]
-        new[0] = 0
-        if not _covered(new, after, reads + 1, rules):
-            return False
-    for done in range(n):
-        for place in range(2):  # 0: it is in Buffer, 1: outside
-            of_kind = state[place * n + done]
-            if of_kind == 0 or (place == 1 and done == gone and of_kind == 1):
-                continue
-            if (place == 0 and kind >= _NEW) or (place == 1 and kind == _IN_PLACE):
-                continue
-            new = state.copy()
-            new[place * n + done] -= 1
-            if done + held < n:
-                new[done + held] += 1
-            new[2 * n + 1] += 1
-            if not _covered(new, after, reads + 1, rules):
-                return False
-    return True
+
+@njit
+def _after(state: Any, n: Any, read: Any) -> Any:
+    """Return the state after a read."""
+    new = state.copy()
+    if read < 0:
+        new[0], new[1:n] = 0, state[: n - 1]
+        new[2 * n] += 1
+        return new
+    new[read] -= 1
+    reached = read % n + state[2 * n]
+    if reached < n:
+        new[reached] += 1
+    new[2 * n + 1] += 1
+    return new
 
 
 @njit

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Literal
 
 from jouleloop.theory.fully_connected import returned
 from jouleloop.theory.fully_connected.formulas import FcLayer, balanced_reads, bounded_reads, ceil_div, fixed_reads
 from jouleloop.theory.fully_connected.schedule import Read, Schedule, Vertex, reverse_roles
 
+_x, _y = partial(Vertex, "x"), partial(Vertex, "y")
 Kind = Literal["fixed", "bounded", "balanced", "resident", "returned"]
 
 
@@ -236,11 +238,3 @@ def schedule_of_dataflow(flow: Dataflow, inputs: int, outputs: int, buffer_words
 
 
 _SCHEDULES = {"fixed": fixed_inputs, "bounded": bounded_inputs, "balanced": balanced_groups}
-
-
-def _x(index: int) -> Vertex:
-    return Vertex("x", index)
-
-
-def _y(index: int) -> Vertex:
-    return Vertex("y", index)
