@@ -16,7 +16,12 @@ MAC_ENERGY_PJ = {8: Fraction(56, 100), 16: Fraction(220, 100)}
 
 def useful_sides(length: int) -> tuple[int, ...]:
     """Return the least side for every possible number of tiles of ``length``: any other side is never better."""
-    return tuple(sorted({-(-length // tiles) for tiles in {-(-length // side) for side in range(1, length + 1)}}))
+    sides = [length]
+    while sides[-1] > 1:
+        # The fewest tiles that a shorter side allows.
+        tiles = -(-length // (sides[-1] - 1))
+        sides.append(-(-length // tiles))
+    return tuple(reversed(sides))
 
 
 def below_one(sizes: Mapping[str, int | None], source: str | None = None) -> list[Fault]:

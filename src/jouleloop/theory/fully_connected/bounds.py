@@ -185,7 +185,8 @@ def _comparison(layer: FcLayer) -> list[Bound]:
         Assumption("n > 2β − 3", layer.inputs > 2 * layer.buffer_words - 3),
         Assumption("m >= β", layer.outputs >= layer.buffer_words),
     )
-    value = dataflows.compare_roles(layer)
+    one = formulas.fixed_accesses_formula(layer, 1)
+    value = (layer.buffer_words - 1) * (formulas.fixed_accesses_formula(layer, 1, reversed_roles=True) - one)
     verdict = "not negative: eq. (26) holds" if value >= 0 else "negative: eq. (26) fails, reversed roles cost less"
     return [_bound("role_comparison", "eq. (27)", value, "accesses × (β − 1)", *sufficient, note=verdict)]
 

@@ -1,17 +1,16 @@
 """The dataflows of a fully-connected layer for any sizes: what each costs in closed form, and the reads it makes."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from typing import Literal
 
 from jouleloop.theory.fully_connected import returned
 from jouleloop.theory.fully_connected.formulas import FcLayer, balanced_reads, bounded_reads, ceil_div, fixed_reads
 from jouleloop.theory.fully_connected.schedule import Read, Schedule, Vertex, reverse_roles
+from jouleloop.theory.layers import useful_sides
 
 _x, _y = partial(Vertex, "x"), partial(Vertex, "y")
-Kind = Literal["fixed", "bounded", "balanced", "resident", "returned"]
+Kind = Literal["fixed", "bounded", "balanced", "returned"]
 
 
 @dataclass(frozen=True)
@@ -19,8 +18,8 @@ class Dataflow:
     """A dataflow by its kind, parameter and roles, with what it costs."""
 
     kind: Kind
-    """``fixed`` (002 Algorithm 1), ``bounded`` (Algorithm 2), ``balanced`` (nearly equal groups), ``resident`` (the
-    smaller side stays in Buffer as a whole) or ``returned`` (β − 2 vertices of the grouped side are read twice)."""
+    """``fixed`` (002 Algorithm 1), ``bounded`` (Algorithm 2), ``balanced`` (nearly equal groups) or ``returned`` (β − 2
+    vertices of the grouped side are read twice)."""
     parameter: int
     """How many of the streamed side are kept (``fixed``, ``bounded``), how many groups (``balanced``), or 0."""
     reversed_roles: bool
@@ -42,7 +41,6 @@ class Dataflow:
             "fixed": f"Algorithm 1, {self.parameter} kept{roles}",
             "bounded": f"Algorithm 2, at most {self.parameter} kept{roles}",
             "balanced": f"{self.parameter} nearly equal groups{roles}",
-            "resident": f"the smaller side resident{roles}",
             "returned": f"outputs read twice{roles}",
         }[self.kind]
 
@@ -73,7 +71,7 @@ def best_fixed(layer: FcLayer, *, reversed_roles: bool = False) -> Dataflow:
     """
     streamed, grouped = layer.roles(reversed_roles)
     beta = layer.buffer_words
-    candidates = {beta - size for size in _distinct_ceilings(grouped) if size <= beta - 1} | {1}
+    candidates = {beta - size for size in useful_sides(grouped) if size <= beta - 1} | {1}
     # A partition that holds all of the streamed side is as good with a smaller d; the smallest such d is that size.
     candidates |= {min(streamed, beta - 1)}
     kept = min(sorted(candidates), key=lambda kept: fixed_reads(streamed, grouped, beta, kept))
@@ -88,10 +86,8 @@ def best_upper(layer: FcLayer) -> Dataflow:
 def known_dataflows(layer: FcLayer) -> list[Dataflow]:
     """Return the best dataflow of each kind and role, the paper's own first."""
     flows = [best_fixed(layer, reversed_roles=roles) for roles in (False, True)]
-    if min(layer.inputs, layer.outputs) < layer.buffer_words:
-        roles = layer.outputs > layer.inputs  # the smaller side is the group
-        flows.append(Dataflow("resident", 0, roles, layer.outputs, layer.inputs))
-    else:
+    # A side that fits beside one vertex of the other stays as a whole in Algorithm 1, which reads every vertex once.
+    if min(layer.inputs, layer.outputs) >= layer.buffer_words:
         flows += [balanced_dataflow(layer, reversed_roles=roles) for roles in (False, True)]
         for roles in (False, True):
             streamed, grouped = layer.roles(roles)
@@ -102,15 +98,6 @@ def known_dataflows(layer: FcLayer) -> list[Dataflow]:
     return flows
 
 
-def compare_roles(layer: FcLayer) -> Fraction:
-    """Return the right-hand side of 002 eq. (27), (β−1) times the gain of d = 1 over its reversed counterpart.
-
-    Not negative where eq. (24) at d = 1 is at most eq. (25) at d = β − 1, that is, where eq. (26) holds.
-    """
-    n, m, beta = layer.inputs, layer.outputs, layer.buffer_words
-    return Fraction(m * (n - 2 * beta + 3) + n * (beta - 3) + beta - 1)
-
-
 _READS = {"fixed": fixed_reads, "bounded": bounded_reads, "balanced": balanced_reads}
 
 
@@ -118,16 +105,6 @@ def _dataflow(layer: FcLayer, kind: Kind, parameter: int, reversed_roles: bool) 
     streamed, grouped = layer.roles(reversed_roles)
     reads = (grouped, _READS[kind](streamed, grouped, layer.buffer_words, parameter))
     return Dataflow(kind, parameter, reversed_roles, *(reads[::-1] if reversed_roles else reads))
-
-
-def _distinct_ceilings(grouped: int) -> Iterator[int]:
-    groups = 1
-    while True:
-        size = ceil_div(grouped, groups)
-        yield size
-        if size == 1:
-            return
-        groups = ceil_div(grouped, size - 1)
 
 
 def fixed_inputs(inputs: int, outputs: int, buffer_words: int, kept: int) -> Schedule:
@@ -217,19 +194,9 @@ def balanced_groups(inputs: int, outputs: int, buffer_words: int, groups: int) -
     return Schedule(f"{groups} nearly equal groups", inputs, outputs, buffer_words, tuple(reads))
 
 
-def resident(inputs: int, outputs: int, buffer_words: int) -> Schedule:
-    """Return the schedule that reads every vertex once, where the smaller side fits Buffer beside one vertex more."""
-    sides = [[_x(i) for i in range(1, inputs + 1)], [_y(j) for j in range(1, outputs + 1)]]
-    few, many = sides if inputs <= outputs else sides[::-1]
-    reads = [Read(v) for v in few] + [Read(v, many[k - 1] if k else None) for k, v in enumerate(many)]
-    return Schedule("The smaller side resident", inputs, outputs, buffer_words, tuple(reads))
-
-
 def schedule_of_dataflow(flow: Dataflow, inputs: int, outputs: int, buffer_words: int) -> Schedule:
     """Return the schedule of a dataflow known by its kind and parameter."""
     sides = (outputs, inputs) if flow.reversed_roles else (inputs, outputs)
-    if flow.kind == "resident":
-        return resident(inputs, outputs, buffer_words)
     if flow.kind == "returned":
         made = returned.returned_output(*sides, buffer_words)
     else:

@@ -26,7 +26,7 @@ def table_row(inputs: int, outputs: int, buffer_words: int, **limits: int) -> di
     """Return the row of one layer: the least 2μ + ν, or between what it lies, and what the paper says of it.
 
     ``paper_upper`` is the cheapest of Algorithms 1 and 2 over every d, c and both roles, with ceilings; ``known_upper``
-    adds nearly equal groups and the resident side. ``output_reads`` and ``input_reads`` are counted in a replay of a
+    adds nearly equal groups and outputs read twice. ``output_reads`` and ``input_reads`` are counted in a replay of a
     schedule of cost ``upper_accesses``, given as ``schedule`` where it is cheaper than ``paper_upper``. ``limits`` go
     to `exact_minimum`.
     """
