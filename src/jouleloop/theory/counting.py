@@ -1,5 +1,6 @@
 """What executed dataflows share: memories that count their words, and random operands of whole numbers."""
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -38,6 +39,19 @@ class CountingMemory:
     def total_words(self) -> int:
         """Loaded and stored, of all arrays."""
         return self.loaded.total() + self.stored.total()
+
+
+def blocks(lengths: Any, sides: Any, order: Sequence[Any]) -> Iterator[dict[Any, range]]:
+    """Yield the ranges of loops in every block, cut off at the edges, the last loop of ``order`` innermost.
+
+    ``lengths`` and ``sides`` have the loops' sizes and those of a block, by the names or positions in ``order``.
+    """
+    cuts = (
+        [range(first, min(first + sides[loop], lengths[loop])) for first in range(0, lengths[loop], sides[loop])]
+        for loop in order
+    )
+    for choice in itertools.product(*cuts):
+        yield dict(zip(order, choice, strict=True))
 
 
 def random_operands(shapes: Sequence[Sequence[int]], seed: int, largest: int) -> list[NDArray[np.int64]]:

@@ -18,7 +18,7 @@ from jouleloop.theory.convolution.blocking_search import best_blocking, solve_bl
 from jouleloop.theory.convolution.bounds import find_bound, single_processor_bounds
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions, input_elements, memory_words
 from jouleloop.theory.convolution.volumes import naive_volume
-from jouleloop.theory.counting import BlockMemory, Moved, random_operands
+from jouleloop.theory.counting import BlockMemory, Moved, blocks, random_operands
 from jouleloop.theory.layers import ConvLayer
 
 Numbers = NDArray[np.int64]
@@ -135,15 +135,8 @@ def _memory(
 
 
 def _blocks(layer: ConvLayer, blocking: Blocking, order: Sequence[str]) -> Iterator[Mapping[str, range]]:
-    """Yield the ranges of every block, the last loop of ``order`` innermost."""
-    lengths = dict(zip(_NAMES, largest_blocking(layer).sides(), strict=True))
-    sides = dict(zip(_NAMES, blocking.sides(), strict=True))
-    cuts = (
-        [range(first, min(first + sides[loop], lengths[loop])) for first in range(0, lengths[loop], sides[loop])]
-        for loop in order
-    )
-    for choice in itertools.product(*cuts):
-        yield dict(zip(order, choice, strict=True))
+    limits, sides = (dict(zip(_NAMES, one.sides(), strict=True)) for one in (largest_blocking(layer), blocking))
+    return blocks(limits, sides, order)
 
 
 def _axes(layer: ConvLayer, block: Mapping[str, range]) -> Iterator[tuple[list[int], list[int], NDArray[np.intp]]]:

@@ -62,14 +62,6 @@ def _count(histogram: Any, width: Any, done: Any) -> Any:
 
 
 @njit
-def _may_overwrite(victim: Any, inside: Any, held: Any, full: Any, width: Any) -> Any:
-    """Whether a read may overwrite: nothing (-2), an anonymous vertex (-1), or a tracked one with that many pairs."""
-    if victim == -2:
-        return not full
-    return full and (held > 0 if victim == -1 else _count(inside, width, victim) > 0)
-
-
-@njit
 def _expand(inside: Any, outside: Any, held: Any, rules: Any, reads: Any) -> None:
     """Add to ``reads`` all that its last state allows: the state each leads to, its price, and where the last is."""
     parent = len(reads) - 1
@@ -80,7 +72,8 @@ def _expand(inside: Any, outside: Any, held: Any, rules: Any, reads: Any) -> Non
         present += _count(inside, width, done)
     full = held + present >= beta
     for victim in range(-2, size):
-        if not _may_overwrite(victim, inside, held, full, width):
+        # A full Buffer overwrites an anonymous vertex (-1) or a tracked one with so many pairs; another none (-2).
+        if (victim > -2) != full or (victim == -1 and held == 0) or (victim >= 0 and not _count(inside, width, victim)):
             continue
         unit = word(1) << word(width * victim) if victim >= 0 else word(0)
         kept, gone, held_after = inside - unit, outside + unit, held - (1 if victim == -1 else 0)

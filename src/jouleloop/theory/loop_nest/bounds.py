@@ -11,8 +11,8 @@ from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, Piece, closed_form, describe_form, theorem_2
 from jouleloop.theory.loop_nest.integer_tile import Fit, IntegerTile, integer_tile
 from jouleloop.theory.loop_nest.nest import ASSUME_BOUNDS, ASSUME_CACHE, ASSUME_USED, LoopNest, check_cache
-from jouleloop.theory.loop_nest.programs import TileSolution, hbl, tile
-from jouleloop.theory.simplex import ExactOptimum, Form, powers
+from jouleloop.theory.loop_nest.programs import TileSolution, hbl, tile_at
+from jouleloop.theory.simplex import ExactOptimum, Form, Scale, powers
 
 ASSUME_LONG = "the loops are so long that no bound cuts the tile of LP (3.3) (004, Section 3)"
 ASSUME_SPILLS = "some array is larger than the cache; else all is read once and M is no bound (004, Section 6.3)"
@@ -49,7 +49,7 @@ def analyse(nest: LoopNest, cache_words: int, fit: Fit = Fit.EACH) -> NestReport
     Raises `AssumptionError` where M < 2 or not even one point fits.
     """
     check_cache(cache_words)
-    solution = tile(nest, cache_words)
+    solution = tile_at(nest, Scale(cache_words, nest.bounds))
     form = closed_form(nest)
     exponent, subset = theorem_2(nest, solution.scale)
     chosen = integer_tile(nest, cache_words, fit=fit, solution=solution, form=form)

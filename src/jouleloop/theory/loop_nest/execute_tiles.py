@@ -2,14 +2,14 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault, InputError
-from jouleloop.theory.counting import BlockMemory, Moved, Place, random_operands
+from jouleloop.theory.counting import BlockMemory, Moved, blocks, random_operands
 from jouleloop.theory.layers import useful_sides
 from jouleloop.theory.loop_nest.nest import LoopNest
 
@@ -69,7 +69,8 @@ def run_tiled(
     cache = BlockMemory(slow, made)
     tiles = operations = 0
     steps = []
-    for tile in _tiles(nest, sides, order):
+    for block in blocks(nest.bounds, sides, order):
+        tile = [block[loop] for loop in range(len(nest.loops))]
         places = (tuple(tile[loop] for loop in support) for support in nest.supports)
         moved = cache.enter(dict(zip(slow, places, strict=True)), slow if reuse else ())
         multiply(nest, [cache.blocks[name] for name in slow], tile)
@@ -86,13 +87,6 @@ def random_inputs(nest: LoopNest, seed: int = 0) -> list[FloatArray]:
     """Return small whole numbers, as floats, for every array that the nest only reads: sums of them are exact."""
     shapes = [nest.shape(array) for array in range(len(nest.arrays)) if array not in nest.outputs]
     return [array.astype(np.float64) for array in random_operands(shapes, seed, largest=3)]
-
-
-def _tiles(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> Iterator[Place]:
-    starts = [range(0, nest.bounds[loop], sides[loop]) for loop in order]
-    for corner in itertools.product(*starts):
-        at = dict(zip(order, corner, strict=True))
-        yield tuple(range(at[loop], min(at[loop] + sides[loop], nest.bounds[loop])) for loop in range(len(nest.loops)))
 
 
 def multiply(nest: LoopNest, blocks: Sequence[FloatArray], place: Sequence[range]) -> None:

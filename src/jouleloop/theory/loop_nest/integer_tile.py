@@ -13,8 +13,8 @@ import numpy.typing as npt
 from jouleloop.errors import AssumptionError, Fault
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form
 from jouleloop.theory.loop_nest.nest import LoopNest, check_cache
-from jouleloop.theory.loop_nest.programs import TileSolution, tile
-from jouleloop.theory.simplex import powers
+from jouleloop.theory.loop_nest.programs import TileSolution, tile_at
+from jouleloop.theory.simplex import Scale, powers
 
 _SLACK = 1e-11
 _BUDGET = 800_000
@@ -84,7 +84,7 @@ def integer_tile(
         raise AssumptionError(
             Fault("not even a tile of one point fits", field="cache", value=cache_words, allowed=least)
         )
-    solution = solution or tile(nest, cache_words)
+    solution = solution or tile_at(nest, Scale(cache_words, nest.bounds))
     form = form or closed_form(nest)
     search = _TileSearch(nest, cache_words, fit, form, budget)
     for vertex in solution.family:

@@ -92,19 +92,6 @@ def flop_per_byte(ccr: Fraction, word_bytes: int) -> Fraction:
     return 2 * ccr / word_bytes
 
 
-def simplified_ccr(layer: ConvLayer) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the approximations (4), (5) and (6) of Algorithm 1's CCR, each under one more assumption.
-
-    (4): W_O = W_I; (5): D_I >> 1; (6): W_I² >> F², then CCR = F².
-    """
-    inputs, taps, depth = layer.in_width**2, layer.filter_width**2, layer.in_channels
-    return (
-        Fraction(inputs * depth * taps, inputs * (depth + 1) + taps * depth),
-        Fraction(inputs * taps, inputs + taps),
-        Fraction(taps),
-    )
-
-
 _SOURCES = {
     # algorithm: section of MACs, memory, stack limit, loads, exchange, CCR
     1: ("2.1.1", "2.1.2", "2.1.2", "2.1.3", "2.1.3", "eq. (2)"),
@@ -174,10 +161,12 @@ def manticore_bounds(
 
 
 def _simplified_bounds(layer: ConvLayer, same: tuple[Assumption, ...]) -> tuple[Bound, ...]:
-    """Return the ratio of Algorithm 1 by each simpler formula, with what it assumes."""
-    four, five, six = simplified_ccr(layer)
-    deep = Assumption("D_I >> 1 (at least 100)", layer.in_channels >= 100)
-    wide = Assumption("W_I² >> F² (at least 100 times)", layer.in_width**2 >= 100 * layer.filter_width**2)
+    """Return the approximations (4), (5) and (6) of Algorithm 1's ratio, each under one more assumption."""
+    inputs, taps, depth = layer.in_width**2, layer.filter_width**2, layer.in_channels
+    four = Fraction(inputs * depth * taps, inputs * (depth + 1) + taps * depth)
+    five, six = Fraction(inputs * taps, inputs + taps), Fraction(taps)
+    deep = Assumption("D_I >> 1 (at least 100)", depth >= 100)
+    wide = Assumption("W_I² >> F² (at least 100 times)", inputs >= 100 * taps)
     return (
         Bound("algorithm_1_ccr_same_width", "003 eq. (4)", four, "MAC/word", same),
         Bound("algorithm_1_ccr_deep", "003 eq. (5)", five, "MAC/word", (*same, deep)),

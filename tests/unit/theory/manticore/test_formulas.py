@@ -10,7 +10,6 @@ from jouleloop.theory.manticore.formulas import (
     compute_to_communication,
     manticore_bounds,
     printed_traffic,
-    simplified_ccr,
     traffic,
 )
 from jouleloop.theory.manticore.layer import (
@@ -122,7 +121,8 @@ def test_printed_macs_overcount_a_strided_convolution_by_the_stride_squared():
 
 
 def test_approximations_are_ordered_and_close_for_the_typical_layer():
-    four, five, six = simplified_ccr(TYPICAL_CONV)
+    rows = {bound.name: bound.value for bound in manticore_bounds(TYPICAL_CONV, 1)}
+    four, five, six = (rows[f"algorithm_1_ccr_{name}"] for name in ("same_width", "deep", "wide"))
     assert four == compute_to_communication(TYPICAL_CONV, printed_traffic(TYPICAL_CONV, 1, 1))
     assert four < five < six == 9
 
