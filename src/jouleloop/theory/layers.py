@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault, raise_all
-from jouleloop.files import is_whole
 
 LARGEST_SIZE = 10**12
 """Largest loop bound or stride, so that every product of them fits a float."""
@@ -161,13 +160,7 @@ class DramWords:
     """Words of (partial) outputs read and written."""
 
     def __post_init__(self) -> None:
-        raise_all(
-            [
-                Fault("not a number of words", field=name, value=value, allowed="a whole number >= 0")
-                for name, value in vars(self).items()
-                if not is_whole(value) or value < 0
-            ]
-        )
+        raise_all([Fault("must not be negative", None, name, words) for name, words in vars(self).items() if words < 0])
 
     @property
     def total(self) -> int:

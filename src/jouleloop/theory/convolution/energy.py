@@ -56,18 +56,14 @@ class MapSizes:
             in_height=height,
             bias=self.bias,
         )
-        _check_windows(layer)
+        text = "every window must see a word of the input, so padding is at most 2·(kernel - 1)"
+        faults = []
+        for axis, size in (("height", layer.in_height), ("width", layer.in_width)):
+            least = layer.reach(axis) - 2 * (layer.along(axis)[1] - 1)
+            if size < least:
+                faults.append(Fault(text, "layer", f"input_{axis}", size, f"at least {least}"))
+        raise_all(faults, AssumptionError)
         return layer
-
-
-def _check_windows(layer: ConvLayer) -> None:
-    text = "every window must see a word of the input, so padding is at most 2·(kernel - 1)"
-    faults = []
-    for axis, size in (("height", layer.in_height), ("width", layer.in_width)):
-        least = layer.reach(axis) - 2 * (layer.along(axis)[1] - 1)
-        if size < least:
-            faults.append(Fault(text, "layer", f"input_{axis}", size, f"at least {least}"))
-    raise_all(faults, AssumptionError)
 
 
 def weight_words(layer: ConvLayer) -> int:

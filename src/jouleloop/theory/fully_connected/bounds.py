@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
-from jouleloop.files import is_whole
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.fully_connected import dataflows, formulas
 from jouleloop.theory.fully_connected.dataflows import Dataflow
@@ -245,12 +244,9 @@ def buffer_words(capacities_words: Sequence[int], *, weight_words: int = 1) -> i
     A capacity is a buffer's words times its instances, of every on-chip buffer that may hold inputs or outputs;
     ``weight_words`` of them never do: one in the model.
     """
-    faults = [
-        Fault("not a capacity in words", field="capacities_words", value=words, allowed="a whole number >= 0")
-        for words in capacities_words
-        if not is_whole(words) or words < 0
-    ]
-    raise_all(faults)
+    raise_all(
+        [Fault("not a capacity in words", value=words, allowed=">= 0") for words in capacities_words if words < 0]
+    )
     beta = sum(capacities_words) - weight_words
     if beta < 2:
         text = "assumption β > 1 (002 section 3) fails: the buffers are too small"

@@ -143,7 +143,7 @@ def prove_divisible(
             cases = list(check_file(traces, all_of, in_few, FEW_GROUPS))
         except (TraceError, OSError, ValueError, IndexError, EOFError, lzma.LZMAError) as error:
             raise InputError(Fault("the traces prove nothing", field=str(traces), value=str(error))) from error
-        states = sum(case.states for case in cases)
+        states = sum(cases)
         more = f", and for m <= {few} in at most {FEW_GROUPS} groups" if in_few else ""
         stdout.print(
             f"{len(cases)} cases, {states} states checked: eq. (28) is optimal for n >= β and m <= {outputs}{more}"

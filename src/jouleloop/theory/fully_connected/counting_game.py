@@ -139,14 +139,6 @@ def _allowed_pairs(budget: Budget, pairs: npt.NDArray[np.int32], reads: int) -> 
 
 
 @njit
-def _may_overwrite(state: Any, n: Any, victim: Any, full: Any) -> Any:
-    """Whether a read may overwrite nothing (-2), an input (-1) or an output with that many pairs done."""
-    if victim == -2:
-        return not full or state[2 * n] > 0
-    return full and (state[2 * n] if victim == -1 else state[victim]) > 0
-
-
-@njit
 def _play(before: Any, state: Any, n: Any, victim: Any, read: Any) -> Any:
     """Write the state after a read: -1 of an input; 0 … n − 1 of an output outside; n … 2n − 1 of one in Buffer.
 
@@ -200,7 +192,8 @@ def _expand(level: Any, n: Any, beta: Any, allowed: Any, after: Any) -> Any:
             present += level[row, done]
         full = present >= beta
         for victim in range(-2, n):
-            if not _may_overwrite(level[row], n, victim, full):
+            # A full Buffer overwrites an input (-1) or an output with so many pairs, another one nothing (-2).
+            if level[row, 2 * n if victim < 0 else victim] == 0 if full else victim > -2:
                 continue
             # An output in Buffer is read in place, which overwrites nothing; at a full Buffer nothing else is.
             for read in range(n if full and victim == -2 else -1, 2 * n if victim == -2 else n):

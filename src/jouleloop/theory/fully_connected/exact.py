@@ -126,16 +126,11 @@ def exact_minimum(layer: FcLayer, *, most_states: int = MOST_STATES, largest_tab
     return ExactMinimum(layer, lower, flow.accesses, method, flow)
 
 
-def most_pairs(reads: int, buffer_words: int) -> int:
-    """Return how many pairs so many reads can do at most."""
-    first = min(reads, buffer_words)
-    return first * first // 4 + (buffer_words - 1) * (reads - first)
-
-
 def possible(inputs: int, outputs: int, buffer_words: int, output_reads: int, input_reads: int) -> bool:
     """Whether μ and ν are not ruled out by what the first reads and the phases of full reads can do."""
     n, m, beta, mu, nu = inputs, outputs, buffer_words, output_reads, input_reads
-    slack = most_pairs(mu + nu, beta) - n * m
+    first = min(mu + nu, beta)
+    slack = first * first // 4 + (beta - 1) * (mu + nu - first) - n * m
     full = mu + nu - beta - slack
     if slack < 0 or full <= 0:
         return slack >= 0
@@ -203,20 +198,11 @@ def recursive_bound(inputs: int, outputs: int, buffer_words: int) -> int:
     lower = count_bound(n, m, beta, 0, below_x)
     if lower == known:
         return lower
-    relaxed = relaxation_bound(n, m, beta, SMALL_STATES, known)
+    relaxed = 0
+    for relaxation in sorted(relaxations(n, m, beta), key=lambda one: one.most_states):
+        if relaxed < known and relaxation.most_states <= SMALL_STATES:
+            relaxed = max(relaxed, relaxation.bound() or 0)
     lower = count_bound(n, m, beta, relaxed, below_x)
     if lower == known:
         return lower
     return count_bound(n, m, beta, relaxed, below_x, recursive_bound(n, m - 1, beta))
-
-
-def relaxation_bound(inputs: int, outputs: int, buffer_words: int, most_states: int, enough: int) -> int:
-    """Return the larger of the two relaxations' bounds, the smaller problem first and the other if not ``enough``.
-
-    Those with more than ``most_states`` states are left out.
-    """
-    best = 0
-    for relaxation in sorted(relaxations(inputs, outputs, buffer_words), key=lambda one: one.most_states):
-        if best < enough and relaxation.most_states <= most_states:
-            best = max(best, relaxation.bound() or 0)
-    return best

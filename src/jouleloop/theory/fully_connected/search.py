@@ -121,18 +121,6 @@ def _place(table: Any, matrix: Any, marks: Any, rows: Any, held: Any) -> Any:
 
 
 @njit
-def _unwind(parent: Any, move: Any, state: Any, path: Any) -> Any:
-    """Write the moves that led to a state, last first, and return how many there are."""
-    steps = 0
-    while parent[state] >= 0:
-        path[steps, 0] = move[state, 0]
-        path[steps, 1] = move[state, 1]
-        steps += 1
-        state = parent[state]
-    return steps
-
-
-@njit
 def _new_store(most: Any, outputs: Any) -> Any:
     """Return room for states: the hash table, rows, marks, cost, estimate of the rest, parent and move from it."""
     bits = 4
@@ -165,14 +153,12 @@ def _enter(store: Any, rows: Any, layer: Any, held: Any, use: Any, tables: Any, 
 
 
 @njit
-def _search(layer: Any, output_price: Any, limit: Any, most: Any, use: Any, tables: Any, answers: Any) -> Any:
-    """Return the least cost, ``limit`` + 1 where it is larger, or a negative code; report and path get details."""
+def _search(layer: Any, output_price: Any, limit: Any, store: Any, use: Any, tables: Any, report: Any) -> Any:
+    """Return the least cost, ``limit`` + 1 where it is larger, or a negative code; the report gets details."""
     inputs, outputs, beta = layer
-    report, path = answers
-    store = _new_store(most, outputs)
     _, matrix, marks, cost, rest, parent, move = store
-    closed = np.zeros(most, np.bool_)
-    queue = np.zeros((4 * most, 3), np.int32)
+    closed = np.zeros(len(cost), np.bool_)
+    queue = np.zeros((4 * len(cost), 3), np.int32)
     heads = np.full(limit + 2, -1, np.int32)
     rows = np.zeros(outputs, np.int64)
     after = np.zeros(outputs, np.int64)
@@ -195,7 +181,7 @@ def _search(layer: Any, output_price: Any, limit: Any, most: Any, use: Any, tabl
         report[1] += 1
         rows[:] = matrix[state]
         if _finished(rows, inputs):
-            report[2] = _unwind(parent, move, state, path)
+            report[2] = state
             return bucket
         held = marks[state]
         full = ones(held) >= beta
@@ -243,13 +229,13 @@ def search(
     """
     by_outputs, by_inputs = both or relaxations(inputs, outputs, buffer_words)
     layer = (inputs, outputs, buffer_words)
-    report = np.zeros(4, np.int64)  # lower bound, states expanded, moves, states kept
-    path = np.zeros((limit + 2, 2), np.int64)
+    report = np.zeros(4, np.int64)  # lower bound, states expanded, the last one, states kept
     room = min(most_states, 1 << 14)
     while True:
         report[:] = 0
         tables = (by_outputs.rules, by_outputs.table, by_inputs.rules, by_inputs.table)
-        answer = _search(layer, output_price, limit, room, estimate and output_price == 2, tables, (report, path))
+        store = _new_store(room, outputs)
+        answer = _search(layer, output_price, limit, store, estimate and output_price == 2, tables, report)
         if answer == _OUT_OF_STATES and room < most_states:
             room = min(most_states, 16 * room)
             continue
@@ -263,8 +249,13 @@ def search(
         return ExactSearch(int(report[0]), None, None, expanded, complete=False)
     if answer > limit:
         return ExactSearch(limit + 1, None, None, expanded, complete=True)
-    moves = [(int(vertex), int(victim)) for vertex, victim in path[: int(report[2])][::-1]]
-    return ExactSearch(int(answer), int(answer), _in_first_names(inputs, outputs, moves), expanded, complete=True)
+    *_, parent, move = store
+    state, moves = int(report[2]), []
+    while parent[state] >= 0:
+        moves.append((int(move[state, 0]), int(move[state, 1])))
+        state = parent[state]
+    path = _in_first_names(inputs, outputs, moves[::-1])
+    return ExactSearch(int(answer), int(answer), path, expanded, complete=True)
 
 
 def _in_first_names(inputs: int, outputs: int, moves: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

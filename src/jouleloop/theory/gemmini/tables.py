@@ -9,23 +9,21 @@ from matplotlib.figure import Figure
 
 from jouleloop.columns import read_table
 from jouleloop.layouts import declared
-from jouleloop.theory.gemmini.compare import PAPER_RATIO, PAPER_UTILIZATION, Comparison, compare
+from jouleloop.theory.gemmini.compare import PAPER_RATIO, PAPER_UTILIZATION, compare
 from jouleloop.theory.gemmini.optimum import Objective, largest_tiles
 from jouleloop.theory.gemmini.tile import CHIP, estimated_rows, resnet50, tile_rows, vendor_tile
 
 
-def resnet_comparisons(batch: int = 1000) -> list[Comparison]:
-    """Return, for the five ResNet-50 sizes, both objectives, and the estimate with the whole image where it fits."""
-    layers = resnet50(batch)
-    results = [compare(layer, objective=objective) for objective in Objective for layer in layers]
-    results += [compare(layer, whole_image=True) for layer in layers if layer.name in {"conv4", "conv5"}]
-    return results
-
-
 def comparison_table(batch: int = 1000) -> pd.DataFrame:
-    """Return a row a layer and tile: rows, estimate, traffic, utilization, beside the paper's statements."""
+    """Return a row a ResNet-50 layer and tile: rows, estimate, traffic, utilization, beside the paper's statements.
+
+    Both objectives, and the estimate with the whole image where it fits.
+    """
+    layers = resnet50(batch)
+    comparisons = [compare(layer, objective=objective) for objective in Objective for layer in layers]
+    comparisons += [compare(layer, whole_image=True) for layer in layers if layer.name in {"conv4", "conv5"}]
     rows = []
-    for comparison in resnet_comparisons(batch):
+    for comparison in comparisons:
         for who, facts in (("vendor", comparison.vendor), ("best", comparison.best)):
             said = PAPER_UTILIZATION.get(comparison.layer.name) if who == "vendor" else None
             rows.append(

@@ -74,7 +74,7 @@ def test_fresh_traces_are_checked_and_damaged_ones_refused(tmp_path):
     path = tmp_path / "traces.xz"
     found = list(write_traces(path, (case for m in (6, 8) for case in prove(m))))
     checked = list(check_file(path, range(6, 9)))
-    assert [case.states for case in checked] == [case.states for case in found]
+    assert checked == [case.states for case in found]
     text = lzma.decompress(path.read_bytes())
     with pytest.raises(TraceError, match="no trace for"):
         list(check_file(path, range(6, 11)))
