@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 
 from jouleloop.errors import AssumptionError, Fault
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Numbers = NDArray[Any]
+
 
 class CountingMemory:
     """Words held, the most ever held, and words that crossed the edge by array; none more than the capacity."""
@@ -54,7 +58,7 @@ def blocks(lengths: Any, sides: Any, order: Sequence[Any]) -> Iterator[dict[Any,
         yield dict(zip(order, choice, strict=True))
 
 
-def random_operands(shapes: Sequence[Sequence[int]], seed: int, largest: int) -> list[NDArray[np.int64]]:
+def random_operands(shapes: Sequence[Sequence[int]], seed: int, largest: int) -> list[Ints]:
     """Return whole numbers from -``largest`` to ``largest`` for every shape: sums are exact in any order."""
     draw: Any = np.random.default_rng(seed)
     return [draw.integers(-largest, largest + 1, tuple(shape)) for shape in shapes]
@@ -81,7 +85,7 @@ class BlockMemory(CountingMemory):
 
     def __init__(
         self,
-        slow: Mapping[str, NDArray[Any]],
+        slow: Mapping[str, Numbers],
         made: Collection[str],
         *,
         capacity_words: Fraction | None = None,
@@ -98,7 +102,7 @@ class BlockMemory(CountingMemory):
         self.written = {array: np.zeros(slow[array].shape, dtype=np.bool_) for array in made}
         self.places: dict[str, Place] = {}
         self.at: dict[str, Any] = {}
-        self.blocks: dict[str, NDArray[Any]] = {}
+        self.blocks: dict[str, Numbers] = {}
 
     @property
     def words_moved(self) -> Fraction:

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.theory.bound import Bound
@@ -18,10 +17,9 @@ from jouleloop.theory.convolution.blocking_search import best_blocking, solve_bl
 from jouleloop.theory.convolution.bounds import find_bound, single_processor_bounds
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions, input_elements, memory_words
 from jouleloop.theory.convolution.volumes import naive_volume
-from jouleloop.theory.counting import BlockMemory, Moved, blocks, random_operands
+from jouleloop.theory.counting import BlockMemory, Ints, Moved, blocks, random_operands
 from jouleloop.theory.layers import ConvLayer
 
-Numbers = NDArray[np.int64]
 MAX_UPDATES = 5_000_000
 DRAWN_STEPS = 60
 _NAMES = ("n", "c", "k", "x", "y", "qw", "qh", "rw", "rh")
@@ -42,7 +40,7 @@ class ConvExecution:
     memory: BlockMemory
     """Fast memory afterwards, with all that it counted."""
     updates: int
-    output: Numbers
+    output: Ints
     """The result, of shape (N, c_O, w_O, h_O)."""
     steps: tuple[Moved, ...] = ()
     """What every block moved, in order, and a last step that stores what is left; empty for the naive nest."""
@@ -55,7 +53,7 @@ def require_runnable(layer: ConvLayer) -> None:
         raise InputError(Fault("layer too large to run element by element", None, "updates", most, f"<= {MAX_UPDATES}"))
 
 
-def sample_operands(layer: ConvLayer, seed: int = 0) -> tuple[Numbers, Numbers]:
+def sample_operands(layer: ConvLayer, seed: int = 0) -> tuple[Ints, Ints]:
     """Return a random input (N, c_I, columns, rows) and filter (c_I, c_O, w_F, h_F) of small integers."""
     shapes = (
         (layer.batch, layer.in_channels, layer.reach("width"), layer.reach("height")),
@@ -65,7 +63,7 @@ def sample_operands(layer: ConvLayer, seed: int = 0) -> tuple[Numbers, Numbers]:
     return inputs, filters
 
 
-def direct_convolution(layer: ConvLayer, inputs: Numbers, filters: Numbers) -> Numbers:
+def direct_convolution(layer: ConvLayer, inputs: Ints, filters: Ints) -> Ints:
     """Return the convolution of 001 eq. (1) by NumPy slices, the witness of every executed schedule."""
     result = np.zeros((layer.batch, layer.out_channels, layer.out_width, layer.out_height), dtype=np.int64)
     width = (layer.out_width - 1) * layer.stride_width + 1
@@ -83,7 +81,7 @@ def execute_blocking(
     memory: float | Fraction | str,
     *,
     kept: str = OUTPUT,
-    operands: tuple[Numbers, Numbers] | None = None,
+    operands: tuple[Ints, Ints] | None = None,
 ) -> ConvExecution:
     """Run the convolution block by block; blocks that the next step uses again stay in fast memory.
 
@@ -106,7 +104,7 @@ def execute_naive(
     precisions: Precisions,
     memory: float | Fraction | str,
     *,
-    operands: tuple[Numbers, Numbers] | None = None,
+    operands: tuple[Ints, Ints] | None = None,
 ) -> ConvExecution:
     """Run loop nest (1) as written: each update fetches its operands, an output stays for the loops over the filter."""
     fast = _memory(layer, precisions, memory, operands)
@@ -120,7 +118,7 @@ def _memory(
     layer: ConvLayer,
     precisions: Precisions,
     memory: float | Fraction | str,
-    operands: tuple[Numbers, Numbers] | None,
+    operands: tuple[Ints, Ints] | None,
 ) -> BlockMemory:
     require_runnable(layer)
     inputs, filters = operands or sample_operands(layer)
@@ -139,7 +137,7 @@ def _blocks(layer: ConvLayer, blocking: Blocking, order: Sequence[str]) -> Itera
     return blocks(limits, sides, order)
 
 
-def _axes(layer: ConvLayer, block: Mapping[str, range]) -> Iterator[tuple[list[int], list[int], NDArray[np.intp]]]:
+def _axes(layer: ConvLayer, block: Mapping[str, range]) -> Iterator[tuple[list[int], list[int], Ints]]:
     """Yield what `_along` says of a block for the width and the height; without outputs it reaches no input."""
     for axis, place in (("width", "x"), ("height", "y")):
         _, taps, stride = layer.along(axis)
@@ -149,7 +147,7 @@ def _axes(layer: ConvLayer, block: Mapping[str, range]) -> Iterator[tuple[list[i
 @lru_cache(maxsize=10_000)
 def _along(
     taps: int, stride: int, outputs: range, quotients: range, residues: range
-) -> tuple[list[int], list[int], NDArray[np.intp]]:
+) -> tuple[list[int], list[int], Ints]:
     """Return taps and input cells of a block along an axis, and which of the cells each output and tap meet in."""
     own = [tap for q in quotients for r in residues if (tap := q * stride + r) < taps]
     met = np.add.outer(np.array(outputs, dtype=np.intp) * stride, np.array(own, dtype=np.intp))

@@ -2,16 +2,14 @@
 
 import itertools
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jouleloop.errors import Fault, InputError
-from jouleloop.theory.counting import CountingMemory, random_operands
+from jouleloop.theory.counting import CountingMemory, Numbers, random_operands
 from jouleloop.theory.layers import ConvLayer
 
-Volume = NDArray[Any]
 EnergyDataflow = Literal["write-once-outputs", "read-once-inputs"]
 MAX_WORDS = 3_000_000
 """Executions go word by word; larger layers are refused."""
@@ -21,12 +19,12 @@ MAX_WORDS = 3_000_000
 class ConvEnergyRun:
     """The computed outputs, shape (M, P, Q), the Buffer after the execution, and MACs without padding zeros."""
 
-    outputs: Volume
+    outputs: Numbers
     buffer: CountingMemory
     macs: int
 
 
-def random_layer(layer: ConvLayer, seed: int = 0) -> tuple[Volume, Volume, Volume]:
+def random_layer(layer: ConvLayer, seed: int = 0) -> tuple[Numbers, Numbers, Numbers]:
     """Return inputs (C, H, W), weights (M, C, R, S) and biases (M,) of small whole numbers; no bias is zero."""
     shapes = (
         (layer.in_channels, layer.in_height, layer.in_width),
@@ -38,7 +36,7 @@ def random_layer(layer: ConvLayer, seed: int = 0) -> tuple[Volume, Volume, Volum
 
 
 def run_write_once_outputs(
-    layer: ConvLayer, inputs: Volume, weights: Volume, biases: Volume, *, maps: int = 1
+    layer: ConvLayer, inputs: Numbers, weights: Numbers, biases: Numbers, *, maps: int = 1
 ) -> ConvEnergyRun:
     """Execute the dataflow that keeps ``maps`` output maps in Buffer until they are finished.
 
@@ -74,7 +72,7 @@ def run_write_once_outputs(
 
 
 def run_read_once_inputs(
-    layer: ConvLayer, inputs: Volume, weights: Volume, biases: Volume, *, maps: int = 1
+    layer: ConvLayer, inputs: Numbers, weights: Numbers, biases: Numbers, *, maps: int = 1
 ) -> ConvEnergyRun:
     """Execute the dataflow that keeps ``maps`` input maps in Buffer until all outputs have used them.
 

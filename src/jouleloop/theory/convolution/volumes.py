@@ -100,10 +100,8 @@ def blocking_volume(layer: ConvLayer, precisions: Precisions, memory: Memory) ->
 
 def rounded_lp_volume(layer: ConvLayer, precisions: Precisions, memory: Memory) -> AlgorithmVolume:
     """Return the volume of the linear program's blocking, rounded down, in its best loop order."""
-    volume = best_order(layer, precisions, solve_blocking_lp(layer, precisions, memory))
-    return AlgorithmVolume(
-        "blocking_rounded_lp", {"blocks": volume.words}, "001 §3.2, linear program", volume.describe()
-    )
+    best = best_order(layer, precisions, solve_blocking_lp(layer, precisions, memory))
+    return AlgorithmVolume("blocking_rounded_lp", {"blocks": best.words}, "001 §3.2, linear program", best.describe())
 
 
 def im2col_volume(

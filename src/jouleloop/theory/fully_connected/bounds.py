@@ -144,6 +144,8 @@ def _upper(layer: FcLayer, d: int, c: int) -> list[Bound]:
     by_d, by_c, reversed_29 = f"d = {d}", f"c = {c}", "eq. (29), roles reversed"
     best, best_reversed = dataflows.best_fixed(layer), dataflows.best_fixed(layer, reversed_roles=True)
     last = beta - best_reversed.parameter
+    outputs_kept = dataflows.fixed_dataflow(layer, beta - d, reversed_roles=True)
+    outputs_bounded = dataflows.bounded_dataflow(layer, c, reversed_roles=True)
 
     def flow(name: str, source: str, found: Dataflow) -> Row:
         note = f"{found.title}: μ = {found.output_reads}, ν = {found.input_reads}"
@@ -156,20 +158,12 @@ def _upper(layer: FcLayer, d: int, c: int) -> list[Bound]:
             ("upper_bound_fixed_inputs", "eq. (24)", fixed, divides, by_d),
             flow("upper_bound_fixed_inputs_ceiling", "eq. (23)", dataflows.fixed_dataflow(layer, d)),
             ("upper_bound_fixed_outputs", "eq. (25)", fixed_reversed, divides_reversed, by_d),
-            flow(
-                "upper_bound_fixed_outputs_ceiling",
-                "eq. (23)",
-                dataflows.fixed_dataflow(layer, beta - d, reversed_roles=True),
-            ),
+            flow("upper_bound_fixed_outputs_ceiling", "eq. (23)", outputs_kept),
             ("upper_bound_one_input", "eq. (28)", one, best_one, ""),
             ("upper_bound_bounded_inputs", "eq. (30)", most, bounded, by_c),
             flow("upper_bound_bounded_inputs_ceiling", "eq. (29)", dataflows.bounded_dataflow(layer, c)),
             ("upper_bound_bounded_outputs", reversed_29, most_reversed, bounded_reversed, by_c),
-            flow(
-                "upper_bound_bounded_outputs_ceiling",
-                "eq. (29)",
-                dataflows.bounded_dataflow(layer, c, reversed_roles=True),
-            ),
+            flow("upper_bound_bounded_outputs_ceiling", "eq. (29)", outputs_bounded),
             flow("upper_bound_best_fixed_inputs", "eq. (23)", best),
         ),
         _bound("best_partition_inputs", section, best.parameter, "words", note="d with the least cost"),

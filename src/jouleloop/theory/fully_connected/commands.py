@@ -156,10 +156,7 @@ def prove_divisible(
 
 Algorithm = Literal["fixed", "bounded", "balanced", "best", "exact"]
 MOST_PAIRS = 250_000
-_COUNTED = (
-    *("output_reads", "input_reads", "reads", "accesses"),
-    *("weight_reads", "largest_inputs", "largest_outputs"),
-)
+_COUNTED = ("output_reads", "input_reads", "reads", "accesses", "weight_reads", "largest_inputs", "largest_outputs")
 
 
 @command(DATAFLOW, "fc", layer=read_layer)

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from jouleloop.files import read_text
+from jouleloop.theory.counting import divisors
 from jouleloop.theory.fully_connected.bounds import all_bounds, general_assumptions
 from jouleloop.theory.fully_connected.dataflows import best_fixed, best_upper, bounded_dataflow
 from jouleloop.theory.fully_connected.exact import exact_minimum
@@ -63,19 +64,14 @@ def table_row(inputs: int, outputs: int, buffer_words: int, **limits: int) -> di
 
 def grid(largest: int) -> Iterator[tuple[int, int, int]]:
     """Yield every (n, m, β) with 1 <= n, m <= ``largest`` and 2 <= β <= n + m."""
-    for n in range(1, largest + 1):
-        for m in range(1, largest + 1):
-            for beta in range(2, n + m + 1):
-                yield n, m, beta
+    for n, m in itertools.product(range(1, largest + 1), repeat=2):
+        yield from ((n, m, beta) for beta in range(2, n + m + 1))
 
 
 def divisible_grid(inputs: int, outputs: int) -> Iterator[tuple[int, int, int]]:
     """Yield every (n, m, β) with n <= ``inputs``, m <= ``outputs`` and (β − 1) dividing m, as eq. (28) asks."""
     for m in range(1, outputs + 1):
-        for beta in range(2, m + 2):
-            if m % (beta - 1) == 0:
-                for n in range(1, inputs + 1):
-                    yield n, m, beta
+        yield from ((n, m, group + 1) for group in divisors(m) for n in range(1, inputs + 1))
 
 
 def to_csv(rows: Iterable[dict[str, Any]]) -> str:

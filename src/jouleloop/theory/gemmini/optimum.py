@@ -6,9 +6,9 @@ from enum import StrEnum
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.theory.counting import Floats, Ints
 from jouleloop.theory.gemmini.tile import (
     CHIP,
     ConvTile,
@@ -22,8 +22,6 @@ from jouleloop.theory.gemmini.tile import (
 from jouleloop.theory.layers import ConvLayer, useful_sides
 
 _ACCUMULATOR_ROWS_LIMIT = 1 << 15
-
-IntArray = npt.NDArray[np.int64]
 
 
 class Objective(StrEnum):
@@ -96,7 +94,7 @@ def optimal_tile(
     return OptimalTile(best.tile, best.value, evaluated)
 
 
-def output_blocks(most: int, *sides: IntArray) -> IntArray:
+def output_blocks(most: int, *sides: Ints) -> Ints:
     """Return all (channels or groups of them, batch, rows, cols) of these sides with a product of at most ``most``.
 
     Shape (4, blocks), in lexical order of channels, rows, cols, batch; the sides are in ascending order.
@@ -116,9 +114,7 @@ def output_blocks(most: int, *sides: IntArray) -> IntArray:
     return blocks[:, np.lexsort(blocks[[1, 3, 2, 0]])]
 
 
-def _rough_values(
-    layer: ConvLayer, config: GemminiConfig, objective: Objective, tiles: IntArray
-) -> npt.NDArray[np.float64]:
+def _rough_values(layer: ConvLayer, config: GemminiConfig, objective: Objective, tiles: Ints) -> Floats:
     """Return the objective of every column of ``tiles`` in floating point, for the estimate but for a factor."""
     if objective is Objective.TRAFFIC:
         return np.asarray(traffic_words(layer, ConvTile(*tiles.astype(np.float64))))
@@ -127,15 +123,15 @@ def _rough_values(
     return np.asarray((rows.scratchpad + rows.outputs) / many.operations)
 
 
-def _tiles(*sides: IntArray | int) -> IntArray:
+def _tiles(*sides: Ints | int) -> Ints:
     """Return tiles as columns, from sides in the order of `ConvTile`, numbers standing for all tiles."""
     return np.array(np.broadcast_arrays(*sides), dtype=np.int64)
 
 
-def _by_estimate(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -> Iterator[IntArray]:
+def _by_estimate(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -> Iterator[Ints]:
     side = config.array_side
 
-    def upto(size: int, first: int = 1) -> IntArray:
+    def upto(size: int, first: int = 1) -> Ints:
         return np.arange(first, size + 1)
 
     image = [upto(size, size if whole_image else 1) for size in (layer.out_height, layer.out_width)]
@@ -155,7 +151,7 @@ def _by_estimate(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) 
                 yield _tiles(*fitting, filter_rows, filter_cols, channels[keep])
 
 
-def _by_traffic(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -> Iterator[IntArray]:
+def _by_traffic(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -> Iterator[Ints]:
     image = [np.array([n] if whole_image else useful_sides(n)) for n in (layer.out_height, layer.out_width)]
     batches = np.array(useful_sides(layer.batch))
     for channels in useful_sides(layer.out_channels):
@@ -170,7 +166,7 @@ def _by_traffic(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -
                 yield _tiles(batch[keep], rows[keep], cols[keep], channels, filter_rows, filter_cols, longest)
 
 
-def _longest_channels(layer: ConvLayer, config: GemminiConfig, window: IntArray, filters: int) -> IntArray:
+def _longest_channels(layer: ConvLayer, config: GemminiConfig, window: Ints, filters: int) -> Ints:
     """Return the longest input-channel side that fits beside each input window."""
     best = np.zeros(len(window), dtype=np.int64)
     for groups in range(1, -(-layer.in_channels // config.array_side) + 1):

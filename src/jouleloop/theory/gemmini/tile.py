@@ -34,14 +34,9 @@ class GemminiConfig:
     def __post_init__(self) -> None:
         sizes = {name: size for name, size in vars(self).items() if name != "double_buffered"}
         raise_all(below_one(sizes), AssumptionError)
-        raise_all(
-            [
-                Fault(f"the {name} holds no row", field=f"{name}_bytes", allowed="at least one row a tile")
-                for name, rows in (("scratchpad", self.scratchpad_rows), ("accumulator", self.accumulator_rows))
-                if rows < 1
-            ],
-            AssumptionError,
-        )
+        rows = {"scratchpad": self.scratchpad_rows, "accumulator": self.accumulator_rows}
+        empty = [name for name in rows if rows[name] < 1]
+        raise_all([Fault(f"the {name} holds no row", None, f"{name}_bytes") for name in empty], AssumptionError)
 
     @property
     def scratchpad_rows(self) -> int:

@@ -77,7 +77,7 @@ def nest_bounds(report: NestReport) -> list[Bound]:
         return Bound(name, source, value, "words", needs, note)
 
     large = monomial((1 - report.large.value, *(Fraction(1),) * len(nest.loops)), nest, cache)
-    least = monomial(tuple(1 - c for c in active.form), nest, cache)
+    volume, least = (monomial(one, nest, cache) for one in (active.form, tuple(1 - c for c in active.form)))
     proven = communication_with_constants(form, nest, cache)
     everything = sum(nest.array_sizes_words)
     subset = ", ".join(nest.loops[loop] for loop in report.subset)
@@ -93,14 +93,7 @@ def nest_bounds(report: NestReport) -> list[Bound]:
         power("tile_exponent_theorem_2", "004 Theorem 2 (2^d formula)", report.subset_exponent, f"𝒬 = {{{subset}}}"),
         power("tile_exponent_dual_lp", "004 LP (5.5)–(5.6)", active.form, dual_note),
         power("tile_exponent_lp", "004 LP (5.1), Theorem 3", optimum, describe_form(optimum, nest.loops)),
-        Bound(
-            "tile_volume_bound",
-            "004 Theorem 2",
-            monomial(active.form, nest, cache),
-            "operations",
-            base,
-            form.tile_text(),
-        ),
+        Bound("tile_volume_bound", "004 Theorem 2", volume, "operations", base, form.tile_text()),
         words(lower, "004 Theorem 2, Section 2", least, (*base, spills, omega), form.communication_text()),
         words("array_sizes", "004 Section 6.3", everything, (used, whole, once), sizes_note),
         words(f"{lower}_with_constants", kept, proven, (*base, once), kept_note),
@@ -124,10 +117,8 @@ def _tile_records(report: NestReport, base: tuple[Assumption, ...]) -> list[Boun
         Bound("integer_tile_communication", section, words, "words", base, moved),
     ]
     for name, exponent, side in zip(nest.loops, report.solution.tile_exponents, chosen.sides, strict=True):
-        length, note = (
-            monomial(exponent, nest, cache),
-            f"integer tile: {side}; λ = {describe_form(exponent, nest.loops)}",
-        )
+        length, form = monomial(exponent, nest, cache), describe_form(exponent, nest.loops)
+        note = f"integer tile: {side}; λ = {form}"
         records.append(Bound(f"tile_side.{name}", "004 LP (5.1)", length, "iterations", base, note))
         records.append(Bound(f"integer_tile_side.{name}", section, side, "iterations", base))
     return records

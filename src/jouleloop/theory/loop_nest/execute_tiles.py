@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault, InputError
-from jouleloop.theory.counting import BlockMemory, Moved, blocks, random_operands
+from jouleloop.theory.counting import BlockMemory, Floats, Ints, Moved, blocks, random_operands
 from jouleloop.theory.layers import useful_sides
 from jouleloop.theory.loop_nest.nest import LoopNest
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _POINTS_LIMIT = 10**8
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class TiledRun:
     """Points of the iteration space executed, over all tiles."""
     cache: BlockMemory
     """The cache afterwards, with the words that it counted."""
-    results: tuple[FloatArray, ...]
+    results: tuple[Floats, ...]
     """The written arrays, for every output of the nest."""
     steps: tuple[tuple[tuple[int, ...], Moved], ...]
     """Where each of the first tiles starts in every loop, and what it made move; as many as were asked for."""
@@ -37,7 +34,7 @@ class TiledRun:
 def run_tiled(
     nest: LoopNest,
     sides: Sequence[int],
-    inputs: Sequence[FloatArray],
+    inputs: Sequence[Floats],
     *,
     order: Sequence[int] | None = None,
     reuse: bool = True,
@@ -83,13 +80,13 @@ def run_tiled(
     return TiledRun(tiles, operations, cache, tuple(slow[name] for name in made), tuple(steps))
 
 
-def random_inputs(nest: LoopNest, seed: int = 0) -> list[FloatArray]:
+def random_inputs(nest: LoopNest, seed: int = 0) -> list[Floats]:
     """Return small whole numbers, as floats, for every array that the nest only reads: sums of them are exact."""
     shapes = [nest.shape(array) for array in range(len(nest.arrays)) if array not in nest.outputs]
     return [array.astype(np.float64) for array in random_operands(shapes, seed, largest=3)]
 
 
-def multiply(nest: LoopNest, blocks: Sequence[FloatArray], place: Sequence[range]) -> None:
+def multiply(nest: LoopNest, blocks: Sequence[Floats], place: Sequence[range]) -> None:
     """Add to the block of every output the product of the blocks of the inputs, over the loops' ranges ``place``."""
     terms = ["".join(_LETTERS[loop] for loop in support) for support in nest.supports]
     reading = [array for array in range(len(terms)) if array not in nest.outputs]
@@ -116,8 +113,6 @@ def _check(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> None:
 
 
 _SCHEDULES_LIMIT = 20_000_000
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -154,7 +149,7 @@ def best_schedule(nest: LoopNest, cache_words: int) -> TiledSchedule:
     return min(found, key=lambda schedule: schedule.transfers_words)
 
 
-def schedule_words(nest: LoopNest, tiles: IntArray, order: Sequence[int]) -> IntArray:
+def schedule_words(nest: LoopNest, tiles: Ints, order: Sequence[int]) -> Ints:
     """Return the words that `run_tiled` moves with reuse, without running it, for every row of sides.
 
     A block stays while only loops inside the innermost loop that indexes it advance. So an array moves as often as

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from jouleloop.errors import AssumptionError, Fault
-from jouleloop.theory.counting import grids_of
+from jouleloop.theory.counting import Floats, grids_of
 from jouleloop.theory.loop_nest.closed_form import ClosedForm
-from jouleloop.theory.loop_nest.execute_tiles import FloatArray, multiply
+from jouleloop.theory.loop_nest.execute_tiles import multiply
 from jouleloop.theory.loop_nest.nest import LoopNest
 
 
@@ -27,7 +27,7 @@ class GridRun:
     """Words of all arrays that each processor touched, Σ_j |φ_j(S)|."""
     moved_words: tuple[int, ...]
     """Words of inputs that each processor received and of partial sums that it sent."""
-    results: tuple[FloatArray, ...]
+    results: tuple[Floats, ...]
 
 
 def least_touched_words(form: ClosedForm, points: float) -> float:
@@ -58,7 +58,7 @@ def best_grid(nest: LoopNest, processors: int) -> tuple[int, ...]:
     return min(grids, key=lambda grid: (sum(nest.footprints_words(_sides(nest, grid))), grid))
 
 
-def run_grid(nest: LoopNest, grid: Sequence[int], inputs: Sequence[FloatArray]) -> GridRun:
+def run_grid(nest: LoopNest, grid: Sequence[int], inputs: Sequence[Floats]) -> GridRun:
     """Run the nest with one block of the iteration space on every processor of a grid.
 
     A block of an array is owned by the processors that touch it, in even parts. Owners send their parts of inputs;
@@ -73,7 +73,7 @@ def run_grid(nest: LoopNest, grid: Sequence[int], inputs: Sequence[FloatArray]) 
     operations, touched, moved = [], [], []
     for place in itertools.product(*(range(parts) for parts in grid)):
         block = tuple(cuts[loop][at] for loop, at in enumerate(place))
-        local: list[FloatArray] = []
+        local: list[Floats] = []
         words = foreign = 0
         for array, support in enumerate(nest.supports):
             part = memory[array][np.ix_(*(block[loop] for loop in support))]
