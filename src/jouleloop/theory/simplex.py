@@ -40,11 +40,6 @@ class Scale:
             return (1.0, *map(float, self.exponents))
         return (1.0, *(math.log(bound) / math.log(self.cache_words) for bound in self.bounds))
 
-    @property
-    def loops(self) -> int:
-        """d, the number of logarithms."""
-        return len(self.values) - 1
-
     def value(self, form: Form) -> float:
         """Return the form as a float."""
         return math.fsum(float(coefficient) * value for coefficient, value in zip(form, self.values, strict=True))
@@ -169,7 +164,7 @@ class Tableau:
     def solution(self) -> tuple[Form, ...]:
         """Return the value of every variable as a form."""
         rows = {variable: row for row, variable in enumerate(self.basis)}
-        zero = constant(0, self.scale.loops)
+        zero = constant(0, len(self.scale.values) - 1)
         return tuple(
             tuple(self.table[rows[variable], self.columns :]) if variable in rows else zero
             for variable in range(self.variables)

@@ -18,8 +18,6 @@ from jouleloop.theory.buckets import put, take
 from jouleloop.theory.fully_connected.canonical import ones
 from jouleloop.theory.layers import ConvLayer
 
-__all__ = ["LeastWords", "least_words", "update_table"]
-
 MOST_STATES = 1_000_000
 MOST_UPDATES = 30
 MOST_ELEMENTS = 30

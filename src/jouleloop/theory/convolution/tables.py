@@ -17,8 +17,7 @@ from jouleloop.theory.convolution.execute_blocking import execute_blocking
 from jouleloop.theory.convolution.layer import RESNET50_PRECISIONS, Precisions
 from jouleloop.theory.convolution.least_words import least_words
 from jouleloop.theory.convolution.parallel import DIMENSIONS, PARALLEL_ALGORITHMS, parallel_volume
-from jouleloop.theory.convolution.sliding import best_sliding
-from jouleloop.theory.convolution.volumes import all_volumes
+from jouleloop.theory.convolution.volumes import all_volumes, best_sliding
 from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
 from jouleloop.theory.loop_nest.hbl import hbl_exponents
 from jouleloop.theory.loop_nest.read import nest_from_data

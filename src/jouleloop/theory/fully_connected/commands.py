@@ -55,8 +55,6 @@ class ExactOptions:
         """Return them, where they go together."""
         if self.schedule and not self.exact:
             raise InputError(Fault("a schedule needs --exact", field="--schedule"))
-        if self.states < 1:
-            raise InputError(Fault("not a positive number of states", field="--states", value=self.states))
         return self
 
 

@@ -64,19 +64,17 @@ class ExactMinimum:
     method: str
     """``resident`` (each vertex is read once, which is least), ``smaller layers`` (`recursive_bound`),
     ``relaxation``, ``search``, or ``undecided``."""
-    dataflow: Dataflow | None
-    """The dataflow in closed form that costs ``upper``, or None where ``path`` does."""
+    dataflow: Dataflow
+    """The cheapest dataflow in closed form; it costs ``upper`` where no ``path`` does."""
     path: tuple[tuple[int, int], ...] | None = None
     """A schedule found by search, as (vertex read, vertex overwritten or −1)."""
 
     def schedule(self) -> Schedule:
         """Return a schedule that costs ``upper``: the one searched for, or the closed-form dataflow executed."""
-        n, m, beta = self.layer.inputs, self.layer.outputs, self.layer.buffer_words
+        sizes = self.layer.inputs, self.layer.outputs, self.layer.buffer_words
         if self.path is not None:
-            return schedule_from_moves("Search", n, m, beta, self.path)
-        if self.dataflow is None:
-            raise ValueError("an exact minimum has a path or a dataflow")
-        return schedule_of_dataflow(self.dataflow, n, m, beta)
+            return schedule_from_moves("Search", *sizes, self.path)
+        return schedule_of_dataflow(self.dataflow, *sizes)
 
     @property
     def decided(self) -> bool:
@@ -121,7 +119,7 @@ def exact_minimum(layer: FcLayer, *, most_states: int = MOST_STATES, largest_tab
     found = search(n, m, beta, flow.accesses - 1, most_states=most_states, both=both)
     lower = max(lower, found.lower)
     if found.cost is not None:
-        return ExactMinimum(layer, found.cost, found.cost, "search", None, found.path)
+        return ExactMinimum(layer, found.cost, found.cost, "search", flow, found.path)
     method = "search" if found.complete else "undecided"
     return ExactMinimum(layer, lower, flow.accesses, method, flow)
 

@@ -165,11 +165,6 @@ class CountRelaxation:
             for present in range(min(self.tracked, self.buffer_words) + 1)
         )
 
-    @property
-    def states(self) -> int:
-        """How many states have a value."""
-        return int(self.table[1][-1])
-
     def _allocate(self) -> None:
         places = 1 << self.table_bits
         # Histograms of each state; its value, and last how many states there are.

@@ -241,7 +241,7 @@ def search(
             continue
         if answer != _TABLE_FULL:
             break
-        fuller = max(by_outputs, by_inputs, key=lambda relaxation: relaxation.states / 2**relaxation.table_bits)
+        fuller = max(by_outputs, by_inputs, key=lambda one: one.table[1][-1] / 2**one.table_bits)
         if not fuller.grow():
             return ExactSearch(int(report[0]), None, None, int(report[1]), complete=False)
     expanded = int(report[1])

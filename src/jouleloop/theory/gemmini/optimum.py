@@ -66,9 +66,8 @@ def optimal_tile(
     """
     checked(layer)
     if config.accumulator_rows > _ACCUMULATOR_ROWS_LIMIT:
-        raise InputError(
-            Fault("the accumulator is too large", allowed=f"at most {_ACCUMULATOR_ROWS_LIMIT} rows for a tile")
-        )
+        most = f"at most {_ACCUMULATOR_ROWS_LIMIT} rows for a tile"
+        raise InputError(Fault("the accumulator is too large", allowed=most))
     best: OptimalTile | None = None
     evaluated = 0
     search = _by_estimate if objective is Objective.ESTIMATE else _by_traffic
@@ -130,13 +129,9 @@ def _tiles(*sides: Ints | int) -> Ints:
 
 def _by_estimate(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -> Iterator[Ints]:
     side = config.array_side
-
-    def upto(size: int, first: int = 1) -> Ints:
-        return np.arange(first, size + 1)
-
-    image = [upto(size, size if whole_image else 1) for size in (layer.out_height, layer.out_width)]
-    channel_groups = upto(-(-layer.out_channels // side))
-    groups, batch, rows, cols = output_blocks(config.accumulator_rows, channel_groups, upto(layer.batch), *image)
+    image = [np.arange(size if whole_image else 1, size + 1) for size in (layer.out_height, layer.out_width)]
+    channel_groups, batches = np.arange(1, -(-layer.out_channels // side) + 1), np.arange(1, layer.batch + 1)
+    groups, batch, rows, cols = output_blocks(config.accumulator_rows, channel_groups, batches, *image)
     out_channels = np.minimum(groups * side, layer.out_channels)
     for filter_rows in range(1, layer.filter_height + 1):
         for filter_cols in range(1, layer.filter_width + 1):

@@ -14,6 +14,7 @@ from jouleloop.theory.loop_nest.hbl_lattice import (
     coordinate_subspace,
     generate_lattice,
     independent_axes,
+    kernel,
     restrict,
 )
 from jouleloop.theory.loop_nest.nest import LoopNest
@@ -105,7 +106,7 @@ def hbl_exponents(nest: LoopNest, *, lattice_limit: int = LATTICE_LIMIT) -> HblR
     for all subgroups succeeds. The whole space of a family is always among the constraints.
     """
     size = len(nest.loops)
-    kernels = list(nest.kernels().values())
+    kernels = [kernel(matrix, size) for matrix in nest.arrays.values()]
     groups = independent_axes(kernels, size)
     constraints: list[RankConstraint] = []
     unclosed: list[Subspace] = []

@@ -19,8 +19,14 @@ from jouleloop.layouts import declared
 from jouleloop.theory.loop_nest.affine import affine_closed_form, affine_tile, image_words, rectangle_exponent
 from jouleloop.theory.loop_nest.bounds import communication_with_constants, monomial
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form, pieces_beyond_display, theorem_2
-from jouleloop.theory.loop_nest.execute_tiles import best_schedule, random_inputs, run_tiled
-from jouleloop.theory.loop_nest.grids import best_grid, least_touched_words, run_grid
+from jouleloop.theory.loop_nest.execute_tiles import (
+    best_grid,
+    best_schedule,
+    least_touched_words,
+    random_inputs,
+    run_grid,
+    run_tiled,
+)
 from jouleloop.theory.loop_nest.nest import LoopNest, from_supports
 from jouleloop.theory.loop_nest.programs import hbl, tile_at
 from jouleloop.theory.loop_nest.read import from_einsum, parse_nest

@@ -7,8 +7,7 @@ import pytest
 
 from jouleloop.errors import AssumptionError
 from jouleloop.theory.loop_nest.closed_form import closed_form
-from jouleloop.theory.loop_nest.execute_tiles import random_inputs
-from jouleloop.theory.loop_nest.grids import best_grid, least_touched_words, run_grid
+from jouleloop.theory.loop_nest.execute_tiles import best_grid, least_touched_words, random_inputs, run_grid
 from jouleloop.theory.loop_nest.read import from_einsum
 from jouleloop.theory.loop_nest.tables import processors_table
 

@@ -41,9 +41,13 @@ PRINTED_TABLE = {
 }
 
 
+def kernels(nest: LoopNest) -> list[Subspace]:
+    return [kernel(matrix, len(nest.loops)) for matrix in nest.arrays.values()]
+
+
 def kernel_lattice(nest: LoopNest, *, lattice_limit: int = LATTICE_LIMIT) -> tuple[tuple[Subspace, ...], bool]:
     """Return the nonzero elements of Lattice(ker φ_j) itself, without splitting, and whether it is complete."""
-    return generate_lattice([*nest.kernels().values()], lattice_limit)
+    return generate_lattice(kernels(nest), lattice_limit)
 
 
 def seven_nested_loops(stride_width, stride_height) -> LoopNest:
@@ -65,7 +69,7 @@ def test_convolution_table(strides):
     nest = seven_nested_loops(*strides)
     result = hbl_exponents(nest)
     assert result.complete
-    assert independent_axes(list(nest.kernels().values()), 7) == ((0,), (1,), (2,), (3, 5), (4, 6))
+    assert independent_axes(kernels(nest), 7) == ((0,), (1,), (2,), (3, 5), (4, 6))
     assert len(result.constraints) == 11
     assert {(row.name[:2], (row.rank, *row.image_ranks)) for row in result.constraints} == PRINTED_TABLE
     assert len(result.distinct) == 4
