@@ -238,9 +238,7 @@ def buffer_words(capacities_words: Sequence[int], *, weight_words: int = 1) -> i
     A capacity is a buffer's words times its instances, of every on-chip buffer that may hold inputs or outputs;
     ``weight_words`` of them never do: one in the model.
     """
-    raise_all(
-        [Fault("not a capacity in words", value=words, allowed=">= 0") for words in capacities_words if words < 0]
-    )
+    raise_all([Fault("not a capacity in words", value=words) for words in capacities_words if words < 0])
     beta = sum(capacities_words) - weight_words
     if beta < 2:
         text = "assumption β > 1 (002 section 3) fails: the buffers are too small"

@@ -193,7 +193,8 @@ def _expand(level: Any, n: Any, beta: Any, allowed: Any, after: Any) -> Any:
         full = present >= beta
         for victim in range(-2, n):
             # A full Buffer overwrites an input (-1) or an output with so many pairs, another one nothing (-2).
-            if level[row, 2 * n if victim < 0 else victim] == 0 if full else victim > -2:
+            overwritten = level[row, 2 * n if victim < 0 else victim]
+            if (full and overwritten == 0) or (not full and victim > -2):
                 continue
             # An output in Buffer is read in place, which overwrites nothing; at a full Buffer nothing else is.
             for read in range(n if full and victim == -2 else -1, 2 * n if victim == -2 else n):
