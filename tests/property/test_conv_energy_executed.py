@@ -124,11 +124,6 @@ def test_the_base_layer_of_the_published_sweeps():
         (lambda: conv_energy_bounds(MapSizes(1, 1, 1, 1).made(), bits=0), "b >= 1"),
         (lambda: lower_bound_words(MapSizes(1, 1, 1, 1).made(), 2), "β >= 3"),
         (lambda: write_once_outputs(MapSizes(1, 1, 3, 2).made(), 13), "Buffer must hold"),
-        (lambda: maps_in_buffer(MapSizes(1, 1, 1, 1).made(), "row-stationary", 9), "no such dataflow"),
-        (
-            lambda: run_write_once_outputs(s := MapSizes(1, 1, 1, 1).made(), *random_layer(s), maps=2),
-            "one and all maps",
-        ),
     ],
 )
 def test_errors_name_the_assumption(make, named):

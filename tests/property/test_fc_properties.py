@@ -3,12 +3,11 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jouleloop.theory.fully_connected.algorithms import schedule_of_dataflow
 from jouleloop.theory.fully_connected.bounds import general_assumptions
-from jouleloop.theory.fully_connected.exact_bound import count_bound
+from jouleloop.theory.fully_connected.dataflows import best_upper, known_dataflows, schedule_of_dataflow
+from jouleloop.theory.fully_connected.exact import count_bound
 from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_accesses, lower_bound_accesses_weak
 from jouleloop.theory.fully_connected.schedule import reverse_roles, run
-from jouleloop.theory.fully_connected.upper import best_upper, known_dataflows
 
 sizes = st.integers(1, 12)
 

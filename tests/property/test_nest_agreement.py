@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from jouleloop.theory.loop_nest.closed_form import closed_form, theorem_2
 from jouleloop.theory.loop_nest.nest import LoopNest, from_supports
-from jouleloop.theory.loop_nest.programs import hbl, tile, tile_at
+from jouleloop.theory.loop_nest.programs import hbl, tile_at
 from jouleloop.theory.simplex import Scale
 
 
@@ -94,7 +94,7 @@ def test_every_tile_of_the_family_is_optimal_and_mixtures_too(nest: LoopNest, da
     cache = data.draw(st.sampled_from([2, 7, 64, 1000, 2**16]))
     values = {name: data.draw(st.sampled_from([1, 2, 3, 8, 49, 64, 1000, 10**6])) for name in nest.loops}
     nest = nest.with_bounds(values)
-    solution = tile(nest, cache)
+    solution = tile_at(nest, Scale(cache, nest.bounds))
     scale = solution.scale
     points = [[scale.value(side) for side in vertex] for vertex in solution.family]
     points.append([sum(column) / len(points) for column in zip(*points, strict=True)])

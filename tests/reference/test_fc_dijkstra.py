@@ -3,8 +3,7 @@
 import csv
 from pathlib import Path
 
-from jouleloop.theory.fully_connected.exact import exact_minimum
-from jouleloop.theory.fully_connected.exact_bound import count_bound, twice_lost_pairs
+from jouleloop.theory.fully_connected.exact import count_bound, exact_minimum, twice_lost_pairs
 from jouleloop.theory.fully_connected.formulas import FcLayer
 
 OPTIMA = Path(__file__).parent / "fc_dijkstra" / "optima.csv"

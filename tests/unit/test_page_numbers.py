@@ -9,7 +9,7 @@ import pytest
 
 from jouleloop.config.load import load_study
 from jouleloop.files import read_yaml
-from jouleloop.theory.manticore.printed import printed_table
+from jouleloop.theory.manticore.tables import printed_table
 from paths import ROOT
 
 DATA = ROOT / "docs/data"

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault
 from jouleloop.theory.convolution.layer import FILTER, INPUT, OUTPUT
-from jouleloop.theory.convolution.sliding import SlidingPieces
+from jouleloop.theory.convolution.volumes import SlidingPieces
 from jouleloop.theory.layers import ConvLayer
 from witnesses.fast_memory import FastMemory
 

@@ -12,8 +12,8 @@ from jouleloop.stats.exponent import ExponentFit, exponent_fit
 from jouleloop.stats.growth import GrowthTest, fit_growth
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.network_bound import least_dram_words, problem_lower_words
+from jouleloop.theory.fully_connected.bounds import word_bounds
 from jouleloop.theory.fully_connected.formulas import FcLayer
-from jouleloop.theory.fully_connected.hardware import word_bounds
 from jouleloop.theory.layers import ConvLayer
 from jouleloop.workload.kinds import kind_named
 from jouleloop.workload.layer import CONV, Layer

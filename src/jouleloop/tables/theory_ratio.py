@@ -10,8 +10,8 @@ from jouleloop.config.load import Study
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError
 from jouleloop.study.compute import Job
+from jouleloop.theory.fully_connected.bounds import buffer_words, word_bounds
 from jouleloop.theory.fully_connected.formulas import FcLayer
-from jouleloop.theory.fully_connected.hardware import buffer_words, word_bounds
 from jouleloop.theory.layers import DramWords
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.variants import UNCHANGED, variant_label

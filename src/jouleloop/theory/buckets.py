@@ -8,8 +8,6 @@ from typing import Any
 
 from jouleloop.jit import njit
 
-__all__ = ["put", "take"]
-
 
 @njit
 def put(heads: Any, queue: Any, queued: Any, state: Any, cost: Any, bucket: Any) -> Any:

@@ -1,5 +1,6 @@
 """What executed dataflows share: memories that count their words, and random operands of whole numbers."""
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -11,6 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jouleloop.errors import AssumptionError, Fault
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Numbers = NDArray[Any]
 
 
 class CountingMemory:
@@ -40,7 +45,20 @@ class CountingMemory:
         return self.loaded.total() + self.stored.total()
 
 
-def random_operands(shapes: Sequence[Sequence[int]], seed: int, largest: int) -> list[NDArray[np.int64]]:
+def blocks(lengths: Any, sides: Any, order: Sequence[Any]) -> Iterator[dict[Any, range]]:
+    """Yield the ranges of loops in every block, cut off at the edges, the last loop of ``order`` innermost.
+
+    ``lengths`` and ``sides`` have the loops' sizes and those of a block, by the names or positions in ``order``.
+    """
+    cuts = (
+        [range(first, min(first + sides[loop], lengths[loop])) for first in range(0, lengths[loop], sides[loop])]
+        for loop in order
+    )
+    for choice in itertools.product(*cuts):
+        yield dict(zip(order, choice, strict=True))
+
+
+def random_operands(shapes: Sequence[Sequence[int]], seed: int, largest: int) -> list[Ints]:
     """Return whole numbers from -``largest`` to ``largest`` for every shape: sums are exact in any order."""
     draw: Any = np.random.default_rng(seed)
     return [draw.integers(-largest, largest + 1, tuple(shape)) for shape in shapes]
@@ -67,7 +85,7 @@ class BlockMemory(CountingMemory):
 
     def __init__(
         self,
-        slow: Mapping[str, NDArray[Any]],
+        slow: Mapping[str, Numbers],
         made: Collection[str],
         *,
         capacity_words: Fraction | None = None,
@@ -84,7 +102,7 @@ class BlockMemory(CountingMemory):
         self.written = {array: np.zeros(slow[array].shape, dtype=np.bool_) for array in made}
         self.places: dict[str, Place] = {}
         self.at: dict[str, Any] = {}
-        self.blocks: dict[str, NDArray[Any]] = {}
+        self.blocks: dict[str, Numbers] = {}
 
     @property
     def words_moved(self) -> Fraction:

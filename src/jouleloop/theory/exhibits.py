@@ -10,7 +10,7 @@ from typing import Any
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import is_file, read_bytes, read_text, write_json, write_text
-from jouleloop.layouts import Layout, declared
+from jouleloop.layouts import declared
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class Exhibit:
             else:
                 from jouleloop.columns import write_csv  # noqa: PLC0415 - imports pandas, and rules ask for the registry
 
-                write_csv(path, made, self.layout(), digits=self.digits)
+                layout = declared()[f"theory/{Path(self.file).parent}/<table>"]
+                write_csv(path, made, layout, digits=self.digits)
             # Exhibits are made from it, and no bit of a text tells that it is wrong.
             write_text(_seal(path), hashlib.sha256(path.read_bytes()).hexdigest())
         elif path.suffix == ".json":
@@ -57,10 +58,6 @@ class Exhibit:
         module, _, name = self.made_by.rpartition(".")
         found: Callable[..., Any] = getattr(importlib.import_module(f"jouleloop.theory.{module}"), name)
         return found
-
-    def layout(self) -> Layout:
-        """Return what defines the columns of the paper's tables."""
-        return declared()[f"theory/{Path(self.file).parent}/<table>"]
 
 
 def _seal(path: Path) -> Path:

@@ -1,10 +1,10 @@
 """What several papers share: the shape of a convolution, ResNet-50, the energy of an operation, words from DRAM."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault, raise_all
-from jouleloop.files import is_whole
 
 LARGEST_SIZE = 10**12
 """Largest loop bound or stride, so that every product of them fits a float."""
@@ -15,7 +15,21 @@ MAC_ENERGY_PJ = {8: Fraction(56, 100), 16: Fraction(220, 100)}
 
 def useful_sides(length: int) -> tuple[int, ...]:
     """Return the least side for every possible number of tiles of ``length``: any other side is never better."""
-    return tuple(sorted({-(-length // tiles) for tiles in {-(-length // side) for side in range(1, length + 1)}}))
+    sides = [length]
+    while sides[-1] > 1:
+        # The fewest tiles that a shorter side allows.
+        tiles = -(-length // (sides[-1] - 1))
+        sides.append(-(-length // tiles))
+    return tuple(reversed(sides))
+
+
+def below_one(sizes: Mapping[str, int | None], source: str | None = None) -> list[Fault]:
+    """Return a fault for every size that is given and less than one."""
+    return [
+        Fault("must be a positive integer", source, name, size, "at least 1")
+        for name, size in sizes.items()
+        if size is not None and size < 1
+    ]
 
 
 @dataclass(frozen=True)
@@ -146,13 +160,7 @@ class DramWords:
     """Words of (partial) outputs read and written."""
 
     def __post_init__(self) -> None:
-        raise_all(
-            [
-                Fault("not a number of words", field=name, value=value, allowed="a whole number >= 0")
-                for name, value in vars(self).items()
-                if not is_whole(value) or value < 0
-            ]
-        )
+        raise_all([Fault("must not be negative", None, name, words) for name, words in vars(self).items() if words < 0])
 
     @property
     def total(self) -> int:

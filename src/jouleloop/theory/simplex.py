@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.errors import AssumptionError, Fault
 
 _SAFE = 1e-9
 
@@ -39,11 +39,6 @@ class Scale:
         if self.cache_words is None:
             return (1.0, *map(float, self.exponents))
         return (1.0, *(math.log(bound) / math.log(self.cache_words) for bound in self.bounds))
-
-    @property
-    def loops(self) -> int:
-        """d, the number of logarithms."""
-        return len(self.values) - 1
 
     def value(self, form: Form) -> float:
         """Return the form as a float."""
@@ -169,7 +164,7 @@ class Tableau:
     def solution(self) -> tuple[Form, ...]:
         """Return the value of every variable as a form."""
         rows = {variable: row for row, variable in enumerate(self.basis)}
-        zero = constant(0, self.scale.loops)
+        zero = constant(0, len(self.scale.values) - 1)
         return tuple(
             tuple(self.table[rows[variable], self.columns :]) if variable in rows else zero
             for variable in range(self.variables)
@@ -185,9 +180,7 @@ class ExactOptimum:
     """A primal and a dual solution of equal value, which proves both optimal."""
 
     value: Fraction
-    """The optimal value, exact."""
     primal: tuple[Fraction, ...]
-    """One value per variable."""
     dual: tuple[Fraction, ...]
     """One multiplier per constraint; positive only where the constraint is tight."""
 
@@ -200,14 +193,9 @@ def minimise(
     The tableau is that of the dual, max b·y with Aᵀ y <= c and y >= 0, whose slack basis is feasible because c >= 0.
     Both solutions are then checked from their definitions.
 
-    Raises `InputError` where a cost is negative or the shapes disagree; `AssumptionError` where no x satisfies the
-    constraints (the dual is unbounded).
+    Raises `AssumptionError` where no x satisfies the constraints (the dual is unbounded).
     """
     size, count = len(costs), len(rows)
-    if any(cost < 0 for cost in costs):
-        raise InputError("costs of the linear program must not be negative")
-    if count != len(right_hand_sides) or any(len(row) != size for row in rows):
-        raise InputError("rows, right-hand sides and costs of the linear program disagree in number")
     transposed = [[row[i] for row in rows] for i in range(size)]
     tableau = Tableau(transposed, [constant(cost, 0) for cost in costs], Scale(), right_hand_sides)
     try:

@@ -17,7 +17,7 @@ from jouleloop.study.plan import jobs_of
 from jouleloop.tables.buffer_growth import buffer_growth_table, crossover_words
 from jouleloop.tables.layouts import BUFFER_GROWTH
 from jouleloop.tables.theory_ratio import fc_hardware_table, fc_targets, on_chip_words
-from jouleloop.theory.fully_connected.formulas import FcLayer, fixed_inputs_accesses_formula, pair_count_accesses
+from jouleloop.theory.fully_connected.formulas import FcLayer, fixed_accesses_formula, pair_count_accesses
 from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
 
@@ -75,7 +75,7 @@ def test_optima_move_what_the_best_of_all_tilings_moves_and_no_less_than_theory(
         layer = FcLayer(n, m, buffer_words)
         assert vertex == least_vertex_words(n, m, buffer_words) >= pair_count_accesses(layer)
         if min(n, m) >= buffer_words:
-            assert row["eq_28_words"] == pytest.approx(n * m + float(fixed_inputs_accesses_formula(layer, 1)))
+            assert row["eq_28_words"] == pytest.approx(n * m + float(fixed_accesses_formula(layer, 1)))
             assert row["theory_measured_dram_words"] >= row["partitioned_words"]
         else:
             assert pd.isna(row["eq_28_words"])

@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from jouleloop.errors import Fault, raise_all
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions
 from jouleloop.theory.layers import ConvLayer
 
@@ -50,19 +49,6 @@ def largest_blocking(layer: ConvLayer) -> Blocking:
         min(layer.stride_width, layer.filter_width),
         min(layer.stride_height, layer.filter_height),
     )
-
-
-def check_blocking(layer: ConvLayer, blocking: Blocking, kept: str) -> None:
-    """Raise `InputError` where a side is no whole number from 1 to what the layer has, or ``kept`` no array."""
-    limits = largest_blocking(layer)
-    faults = []
-    for field in fields(Blocking):
-        side, limit = getattr(blocking, field.name), getattr(limits, field.name)
-        if isinstance(side, bool) or not isinstance(side, int) or not 1 <= side <= limit:
-            faults.append(Fault("not a side of a block", None, f"blocking.{field.name}", side, f"1 … {limit}"))
-    if kept not in ARRAYS:
-        faults.append(Fault("not an array", None, "kept", kept, ", ".join(ARRAYS)))
-    raise_all(faults)
 
 
 def tap_tiles(taps: int, stride: int, quotients: int, residues: int) -> tuple[tuple[int, ...], ...]:
@@ -122,9 +108,7 @@ class BlockedVolume:
     """The block and the array that stays in fast memory through the innermost loops."""
     loaded: Mapping[str, int]
     stored: Mapping[str, int]
-    """Elements moved by array."""
     words: Fraction
-    """Everything moved, in words."""
     block_words: Fraction
     """Fast memory for the largest block of the three arrays together, in words."""
 
@@ -151,7 +135,6 @@ def blocked_volume(layer: ConvLayer, precisions: Precisions, blocking: Blocking,
     An array is loaded once for every tile of the loops it does not depend on, except the kept one, which is loaded
     once. An output block is not loaded on its first visit, and is stored at the end of each visit.
     """
-    check_blocking(layer, blocking, kept)
     width, height = _both_axes(layer, blocking)
     image_tiles = -(-layer.batch // blocking.batch) * width.output_tiles * height.output_tiles
     channel_tiles = -(-layer.out_channels // blocking.out_channels)

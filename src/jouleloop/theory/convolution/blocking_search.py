@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jouleloop.errors import AssumptionError, EngineError, Fault
 from jouleloop.theory.convolution.blocking import (
@@ -27,10 +26,10 @@ from jouleloop.theory.convolution.layer import (
     memory_words,
     require_small_filter,
 )
+from jouleloop.theory.counting import Ints
 from jouleloop.theory.layers import ConvLayer, useful_sides
 from jouleloop.theory.simplex import linprog
 
-Ints = NDArray[np.int64]
 Sides = tuple[int, int, int]
 """Outputs, quotients and residues of a tile of a spatial axis."""
 _LOOPS = {INPUT: ("batch", "in_channels"), FILTER: ("in_channels", "out_channels"), OUTPUT: ("batch", "out_channels")}
@@ -130,7 +129,7 @@ class _SpatialGrid:
         fixed, *slope = sorted(ARRAYS, key=lambda array: solved in _LOOPS[array])
         return words[fixed], words[slope[0]] + words[slope[1]]
 
-    def _words(self, kept: str, index: NDArray[np.intp], sides: Mapping[str, int | Ints]) -> Ints:
+    def _words(self, kept: str, index: Ints, sides: Mapping[str, int | Ints]) -> Ints:
         images, reductions, channels = (
             -(-getattr(self.layer, loop) // sides.get(loop, 1)) * tiles
             for loop, tiles in (

@@ -16,7 +16,6 @@ from jouleloop.theory.convolution.layer import (
     memory_words,
     processor_count,
     require_small_filter,
-    residue_taps,
     sqrt_fraction,
     standing_assumptions,
 )
@@ -46,12 +45,11 @@ def small_filter_factor(layer: ConvLayer) -> float:
     residue, with the factor (Σ_r √n_r / w_F)(Σ_s √n_s / h_F). It is at most the printed (σ_w σ_h / w_F h_F)^½, with
     equality exactly where the strides divide the filter.
     """
-    width, height = residue_taps(layer)
-    return (
-        math.fsum(math.sqrt(count) for count in width)
-        / layer.filter_width
-        * (math.fsum(math.sqrt(count) for count in height) / layer.filter_height)
-    )
+    factor = 1.0
+    for _, taps, stride in (layer.along("width"), layer.along("height")):
+        counts = (len(range(residue, taps, stride)) for residue in range(min(stride, taps)))
+        factor *= math.fsum(map(math.sqrt, counts)) / taps
+    return factor
 
 
 def large_filter_constant(layer: ConvLayer, precisions: Precisions) -> Fraction:

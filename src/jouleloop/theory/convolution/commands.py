@@ -14,7 +14,7 @@ from jouleloop.theory.convolution.bounds import parallel_bounds, single_processo
 from jouleloop.theory.convolution.crossover import parallel_terms, single_processor_terms
 from jouleloop.theory.convolution.energy import MapSizes, conv_energy_bounds, maps_in_buffer
 from jouleloop.theory.convolution.execute_blocking import ConvSchedule, run_schedule
-from jouleloop.theory.convolution.execute_energy import EnergyDataflow, random_layer, run_dataflow
+from jouleloop.theory.convolution.execute_energy import EXECUTIONS, EnergyDataflow, random_layer
 from jouleloop.theory.convolution.layer import Precisions, named_layer
 from jouleloop.theory.convolution.parallel import parallel_volume_bounds
 from jouleloop.theory.convolution.tables import least_table
@@ -85,13 +85,13 @@ def print_conv_run(
     memory: str,
     layer: ConvLayer,
     precisions: Precisions,
-    schedule: ConvSchedule = ConvSchedule.BEST,
+    schedule: ConvSchedule = "best-blocking",
     seed: int = 0,
     as_json: AsJson = False,
 ) -> None:
     """Run a convolution in a fast memory of M words; print what it moved beside the closed form and Theorem 2.1."""
     records, picture = run_schedule(layer, precisions, memory, schedule, seed)
-    print_bounds(records, as_json=as_json, title=f"{schedule.value} with M = {memory} words")
+    print_bounds(records, as_json=as_json, title=f"{schedule} with M = {memory} words")
     if picture and not as_json:
         stdout.print(
             f"blocks in order: # loaded, + started at zero, · kept, S outputs stored\n{picture}", soft_wrap=True
@@ -113,7 +113,7 @@ def print_conv_energy_run(
 ) -> None:
     """Run a dataflow of the CNN energy-complexity model and print every word it moved."""
     maps = maps_in_buffer(shape, dataflow, buffer_words)
-    run = run_dataflow(dataflow, shape, *random_layer(shape, seed), maps=maps)
+    run = EXECUTIONS[dataflow](shape, *random_layer(shape, seed), maps=maps)
     record = {
         "dataflow": dataflow,
         "maps_in_buffer": maps,

@@ -68,28 +68,16 @@ class MemoryTerms:
         """Return the memory size from which each memory-dependent term is zero or less (001 §3.1 and §4.1)."""
         return {LARGE: math.sqrt(self.large), SMALL: (self.small / 2) ** (2 / 3)}
 
-    def regimes(self) -> tuple["Regime", ...]:
-        """Return the intervals of M, from zero to infinity, with the term that is largest in each."""
+    def regimes(self) -> list[tuple[str, float, float]]:
+        """Return the term that is largest, from M and to M in words, for every interval from zero to infinity."""
         edges = [0.0, *sorted({memory for memory, _, _ in self.crossings()}), math.inf]
-        result: list[Regime] = []
+        result: list[tuple[str, float, float]] = []
         for low, high in itertools.pairwise(edges):
-            inside = high / 2 if low == 0 else (2 * low if math.isinf(high) else math.sqrt(low * high))
-            values = self.values(inside)
+            values = self.values(high / 2 if low == 0 else 2 * low if math.isinf(high) else math.sqrt(low * high))
             active = max(values, key=lambda name: values[name])
-            if result and result[-1].active == active:
-                result[-1] = Regime(result[-1].from_words, high, active)
-            else:
-                result.append(Regime(low, high, active))
-        return tuple(result)
-
-
-@dataclass(frozen=True)
-class Regime:
-    """An interval of memory sizes, in words, and the term of the bound that is largest there."""
-
-    from_words: float
-    to_words: float
-    active: str
+            start = result.pop()[1] if result and result[-1][0] == active else low
+            result.append((active, start, high))
+        return result
 
 
 def single_processor_terms(layer: ConvLayer, precisions: Precisions) -> MemoryTerms:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from jouleloop.errors import AssumptionError, Fault, raise_all
 from jouleloop.theory.bound import Assumption, Bound
-from jouleloop.theory.layers import MAC_ENERGY_PJ, ConvLayer, DramWords
+from jouleloop.theory.layers import MAC_ENERGY_PJ, ConvLayer, DramWords, below_one
 
 _OPTIONS = {"input_height": "--input-size", "input_width": "--input-width"}
 
@@ -39,13 +39,8 @@ class MapSizes:
 
         Raises `InputError` where a size is not positive; `AssumptionError` where a window sees no word of the input.
         """
-        raise_all(
-            [
-                Fault("must be a positive integer", "layer", _OPTIONS.get(name, name), value, "at least 1")
-                for name, value in vars(self).items()
-                if value is not None and value < 1 and name != "bias"
-            ]
-        )
+        sizes = {_OPTIONS.get(name, name): value for name, value in vars(self).items() if name != "bias"}
+        raise_all(below_one(sizes, "layer"))
         height = self.input_height or 0
         layer = ConvLayer(
             batch=1,
@@ -61,18 +56,14 @@ class MapSizes:
             in_height=height,
             bias=self.bias,
         )
-        _check_windows(layer)
+        text = "every window must see a word of the input, so padding is at most 2·(kernel - 1)"
+        faults = []
+        for axis, size in (("height", layer.in_height), ("width", layer.in_width)):
+            least = layer.reach(axis) - 2 * (layer.along(axis)[1] - 1)
+            if size < least:
+                faults.append(Fault(text, "layer", f"input_{axis}", size, f"at least {least}"))
+        raise_all(faults, AssumptionError)
         return layer
-
-
-def _check_windows(layer: ConvLayer) -> None:
-    text = "every window must see a word of the input, so padding is at most 2·(kernel - 1)"
-    faults = []
-    for axis, size in (("height", layer.in_height), ("width", layer.in_width)):
-        least = layer.reach(axis) - 2 * (layer.along(axis)[1] - 1)
-        if size < least:
-            faults.append(Fault(text, "layer", f"input_{axis}", size, f"at least {least}"))
-    raise_all(faults, AssumptionError)
 
 
 def weight_words(layer: ConvLayer) -> int:
@@ -122,9 +113,7 @@ def _needs(layer: ConvLayer, dataflow: str) -> tuple[int, int, int]:
     """Return words kept per map, number of maps, and spare words."""
     if dataflow == "write-once-outputs":
         return layer.output_map_elements + layer.filter_map_elements, layer.out_channels, 1
-    if dataflow == "read-once-inputs":
-        return layer.input_map_elements + layer.filter_map_elements, layer.in_channels, 1 + layer.bias
-    raise AssumptionError(Fault("no such dataflow", field="dataflow", value=dataflow, allowed=", ".join(DATAFLOWS)))
+    return layer.input_map_elements + layer.filter_map_elements, layer.in_channels, 1 + layer.bias
 
 
 def write_once_outputs(layer: ConvLayer, buffer_words: int | None = None) -> DramWords:

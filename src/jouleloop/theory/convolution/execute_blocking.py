@@ -4,30 +4,22 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.theory.bound import Bound
-from jouleloop.theory.convolution.blocking import (
-    BlockedVolume,
-    Blocking,
-    best_order,
-    check_blocking,
-    largest_blocking,
-)
+from jouleloop.theory.convolution.blocking import Blocking, best_order, largest_blocking
 from jouleloop.theory.convolution.blocking_search import best_blocking, solve_blocking_lp
 from jouleloop.theory.convolution.bounds import find_bound, single_processor_bounds
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions, input_elements, memory_words
 from jouleloop.theory.convolution.volumes import naive_volume
-from jouleloop.theory.counting import BlockMemory, Moved, random_operands
+from jouleloop.theory.counting import BlockMemory, Ints, Moved, blocks, random_operands
 from jouleloop.theory.layers import ConvLayer
 
-Numbers = NDArray[np.int64]
 MAX_UPDATES = 5_000_000
 DRAWN_STEPS = 60
 _NAMES = ("n", "c", "k", "x", "y", "qw", "qh", "rw", "rh")
@@ -48,8 +40,7 @@ class ConvExecution:
     memory: BlockMemory
     """Fast memory afterwards, with all that it counted."""
     updates: int
-    """Multiply-accumulates done."""
-    output: Numbers
+    output: Ints
     """The result, of shape (N, c_O, w_O, h_O)."""
     steps: tuple[Moved, ...] = ()
     """What every block moved, in order, and a last step that stores what is left; empty for the naive nest."""
@@ -62,7 +53,7 @@ def require_runnable(layer: ConvLayer) -> None:
         raise InputError(Fault("layer too large to run element by element", None, "updates", most, f"<= {MAX_UPDATES}"))
 
 
-def sample_operands(layer: ConvLayer, seed: int = 0) -> tuple[Numbers, Numbers]:
+def sample_operands(layer: ConvLayer, seed: int = 0) -> tuple[Ints, Ints]:
     """Return a random input (N, c_I, columns, rows) and filter (c_I, c_O, w_F, h_F) of small integers."""
     shapes = (
         (layer.batch, layer.in_channels, layer.reach("width"), layer.reach("height")),
@@ -72,7 +63,7 @@ def sample_operands(layer: ConvLayer, seed: int = 0) -> tuple[Numbers, Numbers]:
     return inputs, filters
 
 
-def direct_convolution(layer: ConvLayer, inputs: Numbers, filters: Numbers) -> Numbers:
+def direct_convolution(layer: ConvLayer, inputs: Ints, filters: Ints) -> Ints:
     """Return the convolution of 001 eq. (1) by NumPy slices, the witness of every executed schedule."""
     result = np.zeros((layer.batch, layer.out_channels, layer.out_width, layer.out_height), dtype=np.int64)
     width = (layer.out_width - 1) * layer.stride_width + 1
@@ -90,17 +81,16 @@ def execute_blocking(
     memory: float | Fraction | str,
     *,
     kept: str = OUTPUT,
-    operands: tuple[Numbers, Numbers] | None = None,
+    operands: tuple[Ints, Ints] | None = None,
 ) -> ConvExecution:
     """Run the convolution block by block; blocks that the next step uses again stay in fast memory.
 
-    Raises `AssumptionError` where the block does not fit in M words; `InputError` where a side is out of range or the
-    layer is too large to run element by element.
+    Raises `AssumptionError` where the block does not fit in M words; `InputError` where the layer is too large to run
+    element by element.
 
     ``kept`` is the array that does not depend on the innermost loops over blocks; ``operands``, input and filter, are
     those of `sample_operands` where not given.
     """
-    check_blocking(layer, blocking, kept)
     order = [loop for array in ARRAYS if array != kept for loop in _FREE[array]]
     steps: list[Moved] = []
     fast = _memory(layer, precisions, memory, operands)
@@ -114,7 +104,7 @@ def execute_naive(
     precisions: Precisions,
     memory: float | Fraction | str,
     *,
-    operands: tuple[Numbers, Numbers] | None = None,
+    operands: tuple[Ints, Ints] | None = None,
 ) -> ConvExecution:
     """Run loop nest (1) as written: each update fetches its operands, an output stays for the loops over the filter."""
     fast = _memory(layer, precisions, memory, operands)
@@ -128,7 +118,7 @@ def _memory(
     layer: ConvLayer,
     precisions: Precisions,
     memory: float | Fraction | str,
-    operands: tuple[Numbers, Numbers] | None,
+    operands: tuple[Ints, Ints] | None,
 ) -> BlockMemory:
     require_runnable(layer)
     inputs, filters = operands or sample_operands(layer)
@@ -143,18 +133,11 @@ def _memory(
 
 
 def _blocks(layer: ConvLayer, blocking: Blocking, order: Sequence[str]) -> Iterator[Mapping[str, range]]:
-    """Yield the ranges of every block, the last loop of ``order`` innermost."""
-    lengths = dict(zip(_NAMES, largest_blocking(layer).sides(), strict=True))
-    sides = dict(zip(_NAMES, blocking.sides(), strict=True))
-    cuts = (
-        [range(first, min(first + sides[loop], lengths[loop])) for first in range(0, lengths[loop], sides[loop])]
-        for loop in order
-    )
-    for choice in itertools.product(*cuts):
-        yield dict(zip(order, choice, strict=True))
+    limits, sides = (dict(zip(_NAMES, one.sides(), strict=True)) for one in (largest_blocking(layer), blocking))
+    return blocks(limits, sides, order)
 
 
-def _axes(layer: ConvLayer, block: Mapping[str, range]) -> Iterator[tuple[list[int], list[int], NDArray[np.intp]]]:
+def _axes(layer: ConvLayer, block: Mapping[str, range]) -> Iterator[tuple[list[int], list[int], Ints]]:
     """Yield what `_along` says of a block for the width and the height; without outputs it reaches no input."""
     for axis, place in (("width", "x"), ("height", "y")):
         _, taps, stride = layer.along(axis)
@@ -164,7 +147,7 @@ def _axes(layer: ConvLayer, block: Mapping[str, range]) -> Iterator[tuple[list[i
 @lru_cache(maxsize=10_000)
 def _along(
     taps: int, stride: int, outputs: range, quotients: range, residues: range
-) -> tuple[list[int], list[int], NDArray[np.intp]]:
+) -> tuple[list[int], list[int], Ints]:
     """Return taps and input cells of a block along an axis, and which of the cells each output and tap meet in."""
     own = [tap for q in quotients for r in residues if (tap := q * stride + r) < taps]
     met = np.add.outer(np.array(outputs, dtype=np.intp) * stride, np.array(own, dtype=np.intp))
@@ -194,12 +177,7 @@ def _run(
     return int(output.size) * len(block["c"]) * len(columns) * len(rows)
 
 
-class ConvSchedule(StrEnum):
-    """Which convolution schedule to run."""
-
-    BEST = "best-blocking"
-    ROUNDED_LP = "rounded-lp"
-    NAIVE = "naive"
+ConvSchedule = Literal["best-blocking", "rounded-lp", "naive"]
 
 
 def run_schedule(
@@ -213,11 +191,14 @@ def run_schedule(
     bound = find_bound(single_processor_bounds(layer, precisions, memory), "single_processor_lower_bound")
     require_runnable(layer)
     operands = sample_operands(layer, seed)
-    if schedule is ConvSchedule.NAIVE:
+    if schedule == "naive":
         run = execute_naive(layer, precisions, memory, operands=operands)
         expected, source, note = naive_volume(layer, precisions).words, "001 eq. (1)", "three elements of fast memory"
     else:
-        volume = _volume(layer, precisions, memory, schedule)
+        if schedule == "best-blocking":
+            volume = best_blocking(layer, precisions, memory)
+        else:
+            volume = best_order(layer, precisions, solve_blocking_lp(layer, precisions, memory))
         run = execute_blocking(layer, precisions, volume.blocking, memory, kept=volume.kept, operands=operands)
         expected, source, note = volume.words, "001 §3.2", volume.describe()
     right = bool(np.array_equal(run.output, direct_convolution(layer, *operands)))
@@ -254,9 +235,3 @@ def draw_steps(run: ConvExecution, columns: int = DRAWN_STEPS) -> str:
     lines[-1] = f"{OUTPUT:<8}{''.join(row)}{more}"
     lines.append(f"{'':<8}{''.join('S' if flag else ' ' for flag in stored)}".rstrip())
     return "\n".join(lines)
-
-
-def _volume(layer: ConvLayer, precisions: Precisions, memory: str, schedule: ConvSchedule) -> BlockedVolume:
-    if schedule is ConvSchedule.BEST:
-        return best_blocking(layer, precisions, memory)
-    return best_order(layer, precisions, solve_blocking_lp(layer, precisions, memory))

@@ -2,16 +2,14 @@
 
 import itertools
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from jouleloop.errors import AssumptionError, Fault, InputError
-from jouleloop.theory.counting import CountingMemory, random_operands
+from jouleloop.errors import Fault, InputError
+from jouleloop.theory.counting import CountingMemory, Numbers, random_operands
 from jouleloop.theory.layers import ConvLayer
 
-Volume = NDArray[Any]
 EnergyDataflow = Literal["write-once-outputs", "read-once-inputs"]
 MAX_WORDS = 3_000_000
 """Executions go word by word; larger layers are refused."""
@@ -21,12 +19,12 @@ MAX_WORDS = 3_000_000
 class ConvEnergyRun:
     """The computed outputs, shape (M, P, Q), the Buffer after the execution, and MACs without padding zeros."""
 
-    outputs: Volume
+    outputs: Numbers
     buffer: CountingMemory
     macs: int
 
 
-def random_layer(layer: ConvLayer, seed: int = 0) -> tuple[Volume, Volume, Volume]:
+def random_layer(layer: ConvLayer, seed: int = 0) -> tuple[Numbers, Numbers, Numbers]:
     """Return inputs (C, H, W), weights (M, C, R, S) and biases (M,) of small whole numbers; no bias is zero."""
     shapes = (
         (layer.in_channels, layer.in_height, layer.in_width),
@@ -38,14 +36,14 @@ def random_layer(layer: ConvLayer, seed: int = 0) -> tuple[Volume, Volume, Volum
 
 
 def run_write_once_outputs(
-    layer: ConvLayer, inputs: Volume, weights: Volume, biases: Volume, *, maps: int = 1
+    layer: ConvLayer, inputs: Numbers, weights: Numbers, biases: Numbers, *, maps: int = 1
 ) -> ConvEnergyRun:
     """Execute the dataflow that keeps ``maps`` output maps in Buffer until they are finished.
 
     For every group of output maps: biases are read into the accumulators; for every channel its kernels are read, then
     every input word once, alone, and used at once for all outputs of the group that it reaches.
     """
-    _check(layer.out_channels * layer.in_channels * layer.input_map_elements, maps, layer.out_channels)
+    _check(layer.out_channels * layer.in_channels * layer.input_map_elements)
     buffer, macs = CountingMemory(), 0
     outputs = np.zeros((layer.out_channels, layer.out_height, layer.out_width), dtype=np.int64)
     for begin in range(0, layer.out_channels, maps):
@@ -74,18 +72,14 @@ def run_write_once_outputs(
 
 
 def run_read_once_inputs(
-    layer: ConvLayer, inputs: Volume, weights: Volume, biases: Volume, *, maps: int = 1
+    layer: ConvLayer, inputs: Numbers, weights: Numbers, biases: Numbers, *, maps: int = 1
 ) -> ConvEnergyRun:
     """Execute the dataflow that keeps ``maps`` input maps in Buffer until all outputs have used them.
 
     For every group of channels and every output map: the kernels are read, then every output word is read back (or
     begun from its bias in the first group), gains the group's products, and is written.
     """
-    _check(
-        layer.out_channels * layer.in_channels * layer.output_map_elements * layer.filter_map_elements,
-        maps,
-        layer.in_channels,
-    )
+    _check(layer.filter_elements * layer.output_map_elements)
     buffer, macs = CountingMemory(), 0
     outputs = np.zeros((layer.out_channels, layer.out_height, layer.out_width), dtype=np.int64)
     before = layer.padding_before("height"), layer.padding_before("width")
@@ -115,12 +109,7 @@ def run_read_once_inputs(
     return ConvEnergyRun(outputs, buffer, macs)
 
 
-def run_dataflow(
-    dataflow: EnergyDataflow, layer: ConvLayer, inputs: Volume, weights: Volume, biases: Volume, *, maps: int = 1
-) -> ConvEnergyRun:
-    """Execute the dataflow of that name."""
-    run = run_write_once_outputs if dataflow == "write-once-outputs" else run_read_once_inputs
-    return run(layer, inputs, weights, biases, maps=maps)
+EXECUTIONS = {"write-once-outputs": run_write_once_outputs, "read-once-inputs": run_read_once_inputs}
 
 
 def _meetings(layer: ConvLayer, axis: str, place: int) -> list[tuple[int, int]]:
@@ -132,10 +121,7 @@ def _meetings(layer: ConvLayer, axis: str, place: int) -> list[tuple[int, int]]:
     return [(output, reached - output * stride) for output in range(first, last + 1)]
 
 
-def _check(words: int, maps: int, most: int) -> None:
-    if not 1 <= maps <= most:
-        fault = Fault("Buffer keeps between one and all maps", field="maps", value=maps, allowed=f"1 to {most}")
-        raise AssumptionError(fault)
+def _check(words: int) -> None:
     if words > MAX_WORDS:
         allowed = f"at most {MAX_WORDS} words"
         raise InputError(Fault("too large to execute word by word", "layer", value=words, allowed=allowed))

@@ -124,16 +124,6 @@ def standing_assumptions(layer: ConvLayer) -> tuple[Assumption, ...]:
     return tuple(result)
 
 
-def residue_taps(layer: ConvLayer) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Filter taps per residue modulo the stride, for width and height: the ranges of q_6 and q_7 given r_6, r_7."""
-
-    def taps_of(axis: str) -> tuple[int, ...]:
-        _, taps, stride = layer.along(axis)
-        return tuple(len(range(residue, taps, stride)) for residue in range(min(stride, taps)))
-
-    return taps_of("width"), taps_of("height")
-
-
 RESNET50_PRECISIONS = Precisions(Fraction(1), Fraction(1), Fraction(2))
 """p_I = p_F = 1 and p_O = 2, as 001 Figures 2 and 3 take them."""
 

@@ -18,8 +18,6 @@ from jouleloop.theory.buckets import put, take
 from jouleloop.theory.fully_connected.canonical import ones
 from jouleloop.theory.layers import ConvLayer
 
-__all__ = ["LeastWords", "least_words", "update_table"]
-
 MOST_STATES = 1_000_000
 MOST_UPDATES = 30
 MOST_ELEMENTS = 30
@@ -35,7 +33,6 @@ class LeastWords:
     lower: int
     """No schedule moves fewer words."""
     states: int
-    """States kept."""
 
 
 def update_table(layer: ConvLayer) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int, int, int]:

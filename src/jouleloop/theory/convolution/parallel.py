@@ -41,7 +41,6 @@ class GridVolume:
     grid: tuple[int, ...]
     """Processors along each of the seven loops, then along the independent copies of the problem."""
     processors: int
-    """Processors in the grid."""
     received_words: Fraction
     """Words from other processors: the block less the processor's even share of each array, and partial outputs."""
     held_words: Fraction

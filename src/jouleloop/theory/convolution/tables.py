@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,7 @@ from jouleloop.theory.convolution.execute_blocking import execute_blocking
 from jouleloop.theory.convolution.layer import RESNET50_PRECISIONS, Precisions
 from jouleloop.theory.convolution.least_words import least_words
 from jouleloop.theory.convolution.parallel import DIMENSIONS, PARALLEL_ALGORITHMS, parallel_volume
-from jouleloop.theory.convolution.sliding import best_sliding
-from jouleloop.theory.convolution.volumes import all_volumes
+from jouleloop.theory.convolution.volumes import all_volumes, best_sliding
 from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
 from jouleloop.theory.loop_nest.hbl import hbl_exponents
 from jouleloop.theory.loop_nest.read import nest_from_data
@@ -36,15 +35,13 @@ EXECUTED_LAYERS = {
 
 
 def memory_table(
-    layers: Mapping[str, ConvLayer] = RESNET50_LAYERS,
-    precisions: Precisions = RESNET50_PRECISIONS,
-    memories: Iterable[int] = MEMORY_WORDS,
+    layers: Mapping[str, ConvLayer] = RESNET50_LAYERS, memories: Sequence[int] = MEMORY_WORDS
 ) -> pd.DataFrame:
     """Return the volume of every algorithm beside Theorem 2.1, a row per layer, memory and algorithm (Figure 2)."""
     rows: list[dict[str, object]] = []
-    sizes = list(memories)
+    precisions = RESNET50_PRECISIONS
     for name, layer in layers.items():
-        for memory in sizes:
+        for memory in memories:
             found = find_bound(single_processor_bounds(layer, precisions, memory), "single_processor_lower_bound")
             bound = float(found.value or 0)
             rows.extend(
@@ -64,19 +61,16 @@ def memory_table(
 
 
 def processor_table(
-    layers: Mapping[str, ConvLayer] = RESNET50_LAYERS,
-    precisions: Precisions = RESNET50_PRECISIONS,
-    processors: Iterable[int] = PROCESSORS,
-    memory_words: int = PARALLEL_MEMORY_WORDS,
+    layers: Mapping[str, ConvLayer] = RESNET50_LAYERS, processors: Sequence[int] = PROCESSORS
 ) -> pd.DataFrame:
     """Return the words received by the busiest processor beside Theorems 2.2 and 2.3 (Figure 3).
 
-    Volumes are missing where no grid has blocks that fit in ``memory_words``, ratios also where the bound is 0.
+    Volumes are missing where no grid has blocks that fit in a processor's memory, ratios also where the bound is 0.
     """
     rows = []
-    counts = list(processors)
+    precisions, memory_words = RESNET50_PRECISIONS, PARALLEL_MEMORY_WORDS
     for name, layer in layers.items():
-        for count in counts:
+        for count in processors:
             bound = bound_value(parallel_bounds(layer, precisions, memory_words, count), "parallel_lower_bound")
             for algorithm in PARALLEL_ALGORITHMS:
                 volume = parallel_volume(algorithm, layer, precisions, count, memory_words)
@@ -96,20 +90,14 @@ def processor_table(
     return pd.DataFrame(rows)
 
 
-def crossing_table(
-    layers: Mapping[str, ConvLayer] = RESNET50_LAYERS, precisions: Precisions = RESNET50_PRECISIONS
-) -> pd.DataFrame:
+def crossing_table() -> pd.DataFrame:
     """Return which term of Theorem 2.1 leads for which memory sizes, a row per layer and regime."""
-    return pd.DataFrame(
-        {
-            "layer": name,
-            "active_term": regime.active,
-            "from_memory_words": regime.from_words,
-            "to_memory_words": regime.to_words,
-        }
-        for name, layer in layers.items()
-        for regime in single_processor_terms(layer, precisions).regimes()
-    )
+    rows = [
+        (name, *regime)
+        for name, layer in RESNET50_LAYERS.items()
+        for regime in single_processor_terms(layer, RESNET50_PRECISIONS).regimes()
+    ]
+    return pd.DataFrame(rows, columns=["layer", "active_term", "from_memory_words", "to_memory_words"])
 
 
 def exponent_table() -> pd.DataFrame:
@@ -139,7 +127,7 @@ def exponent_table() -> pd.DataFrame:
 def executed_table(
     layers: Mapping[str, ConvLayer] = EXECUTED_LAYERS,
     precisions: Sequence[Precisions] = (Precisions(), RESNET50_PRECISIONS, Precisions(Fraction(1, 4), Fraction(1, 4))),
-    memories: Iterable[int] = (4, 5, 6, 8, 12, 16, 24, 48, 96, 200),
+    memories: Sequence[int] = (4, 5, 6, 8, 12, 16, 24, 48, 96, 200),
 ) -> pd.DataFrame:
     """Run the best blocking of small layers element by element and set what it moved beside Theorem 2.1."""
     rows = []

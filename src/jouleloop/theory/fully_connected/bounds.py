@@ -1,13 +1,15 @@
-"""Every bound of paper 002 for one layer, as records with their assumptions: what ``jouleloop bounds fc`` prints."""
+"""Every bound of paper 002 for one layer, as records with their assumptions, and on words of an accelerator's DRAM."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from jouleloop.errors import AssumptionError, Fault, raise_all
+from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
 from jouleloop.theory.bound import Assumption, Bound
-from jouleloop.theory.fully_connected import formulas, upper
+from jouleloop.theory.fully_connected import dataflows, formulas
+from jouleloop.theory.fully_connected.dataflows import Dataflow
 from jouleloop.theory.fully_connected.exact import ExactMinimum
 from jouleloop.theory.fully_connected.formulas import FcLayer
-from jouleloop.theory.fully_connected.upper import Dataflow
 from jouleloop.theory.layers import MAC_ENERGY_PJ
 
 Row = tuple[str, str, Fraction | int, tuple[Assumption, ...], str]
@@ -80,7 +82,7 @@ def _energies(layer: FcLayer, reads: tuple[int, int] | None, mac_energy_pj: floa
     known = Assumption(f"C_b is known for b = {layer.word_bits} (the paper gives 8 and 16 bits)", constant is not None)
     energy = None if constant is None else formulas.computation_energy_pj(layer, constant)
     note = "" if constant is None else f"C_{layer.word_bits} = {float(constant):g} pJ"
-    flow = upper.best_upper(layer)
+    flow = dataflows.best_upper(layer)
     mu, nu = reads or (flow.output_reads, flow.input_reads)
     origin = "given" if reads else flow.title
     possible = (Assumption("μ >= m", mu >= layer.outputs), Assumption("ν >= n", nu >= layer.inputs))
@@ -136,15 +138,14 @@ def _upper(layer: FcLayer, d: int, c: int) -> list[Bound]:
     best_one = (whole, Assumption("n > 2β − 3", n > 2 * beta - 3), Assumption("m >= β", m >= beta))
     bounded = (whole, Assumption("c <= n (tacit)", c <= n))
     bounded_reversed = (whole_reversed, Assumption("c <= m (tacit)", c <= m))
-    fixed, one = formulas.fixed_inputs_accesses_formula(layer, d), formulas.fixed_inputs_accesses_formula(layer, 1)
-    fixed_reversed = formulas.fixed_outputs_accesses_formula(layer, d)
-    most, most_reversed = (
-        formulas.bounded_inputs_accesses_formula(layer, c),
-        formulas.bounded_outputs_accesses_formula(layer, c),
-    )
+    fixed, one = formulas.fixed_accesses_formula(layer, d), formulas.fixed_accesses_formula(layer, 1)
+    fixed_reversed = formulas.fixed_accesses_formula(layer, beta - d, reversed_roles=True)
+    most, most_reversed = (formulas.bounded_accesses_formula(layer, c, reversed_roles=roles) for roles in (False, True))
     by_d, by_c, reversed_29 = f"d = {d}", f"c = {c}", "eq. (29), roles reversed"
-    best, best_reversed = upper.best_fixed(layer), upper.best_fixed(layer, reversed_roles=True)
+    best, best_reversed = dataflows.best_fixed(layer), dataflows.best_fixed(layer, reversed_roles=True)
     last = beta - best_reversed.parameter
+    outputs_kept = dataflows.fixed_dataflow(layer, beta - d, reversed_roles=True)
+    outputs_bounded = dataflows.bounded_dataflow(layer, c, reversed_roles=True)
 
     def flow(name: str, source: str, found: Dataflow) -> Row:
         note = f"{found.title}: μ = {found.output_reads}, ν = {found.input_reads}"
@@ -155,26 +156,20 @@ def _upper(layer: FcLayer, d: int, c: int) -> list[Bound]:
         *_both(
             layer,
             ("upper_bound_fixed_inputs", "eq. (24)", fixed, divides, by_d),
-            flow("upper_bound_fixed_inputs_ceiling", "eq. (23)", upper.fixed_dataflow(layer, d)),
+            flow("upper_bound_fixed_inputs_ceiling", "eq. (23)", dataflows.fixed_dataflow(layer, d)),
             ("upper_bound_fixed_outputs", "eq. (25)", fixed_reversed, divides_reversed, by_d),
-            flow(
-                "upper_bound_fixed_outputs_ceiling",
-                "eq. (23)",
-                upper.fixed_dataflow(layer, beta - d, reversed_roles=True),
-            ),
+            flow("upper_bound_fixed_outputs_ceiling", "eq. (23)", outputs_kept),
             ("upper_bound_one_input", "eq. (28)", one, best_one, ""),
             ("upper_bound_bounded_inputs", "eq. (30)", most, bounded, by_c),
-            flow("upper_bound_bounded_inputs_ceiling", "eq. (29)", upper.bounded_dataflow(layer, c)),
+            flow("upper_bound_bounded_inputs_ceiling", "eq. (29)", dataflows.bounded_dataflow(layer, c)),
             ("upper_bound_bounded_outputs", reversed_29, most_reversed, bounded_reversed, by_c),
-            flow(
-                "upper_bound_bounded_outputs_ceiling", "eq. (29)", upper.bounded_dataflow(layer, c, reversed_roles=True)
-            ),
+            flow("upper_bound_bounded_outputs_ceiling", "eq. (29)", outputs_bounded),
             flow("upper_bound_best_fixed_inputs", "eq. (23)", best),
         ),
         _bound("best_partition_inputs", section, best.parameter, "words", note="d with the least cost"),
         *_both(layer, flow("upper_bound_best_fixed_outputs", "eq. (23)", best_reversed)),
         _bound("best_partition_inputs_reversed", section, last, "words", note="d with the least cost, roles reversed"),
-        *_both(layer, flow("upper_bound_best", "section 4 and nearly equal groups", upper.best_upper(layer))),
+        *_both(layer, flow("upper_bound_best", "section 4 and nearly equal groups", dataflows.best_upper(layer))),
     ]
 
 
@@ -183,7 +178,8 @@ def _comparison(layer: FcLayer) -> list[Bound]:
         Assumption("n > 2β − 3", layer.inputs > 2 * layer.buffer_words - 3),
         Assumption("m >= β", layer.outputs >= layer.buffer_words),
     )
-    value = upper.compare_roles(layer)
+    one = formulas.fixed_accesses_formula(layer, 1)
+    value = (layer.buffer_words - 1) * (formulas.fixed_accesses_formula(layer, 1, reversed_roles=True) - one)
     verdict = "not negative: eq. (26) holds" if value >= 0 else "negative: eq. (26) fails, reversed roles cost less"
     return [_bound("role_comparison", "eq. (27)", value, "accesses × (β − 1)", *sufficient, note=verdict)]
 
@@ -209,3 +205,62 @@ def _partitioned(layer: FcLayer, d: int) -> list[Bound]:
         _bound("partitioned_lp_both_constraints", "section 5", both, "accesses", split, note="μ >= m and ν >= n"),
         *_both(layer, ("optimal_partitioned_lower_best", "eqs. (41), (44)", best, (), at_best)),
     ]
+
+
+@dataclass(frozen=True)
+class WordBounds:
+    """What 002 says of the words between DRAM and Buffer, the mn weights included."""
+
+    trivial_lower_words: int
+    """Each input read once, each output read and written once, each weight read once: mn + 2m + n."""
+    general_lower_words: Fraction
+    general_lower_assumptions_hold: bool
+    """002 eq. (20), and whether its assumptions hold."""
+    pair_count_lower_words: int
+    """At most β − 1 new pairs a read, see `pair_count_accesses`; holds always."""
+    lower_words: Fraction
+    """The largest of the lower bounds that hold: eq. (20) counts only where its assumptions do."""
+    upper_words: int
+    eq_28_words: Fraction | None
+    """002 eq. (28), the least wherever that is proven; None where a side fits into Buffer, as nothing is read twice."""
+    partitioned_words: Fraction
+    """002 eq. (41)/(44): the least for a Buffer split into inputs and outputs once for all, at the best split. A nest
+    of loops splits its buffer like that."""
+
+
+def buffer_words(capacities_words: Sequence[int], *, weight_words: int = 1) -> int:
+    """Return β of an accelerator: all words on the chip that may hold inputs or outputs, less those kept for weights.
+
+    A bound for β words bounds every smaller Buffer as well; counting all storage on the chip, at every level and in
+    every instance, keeps the lower bound sound for any hierarchy, since what is on the chip at one time fits into that
+    many words.
+
+    A capacity is a buffer's words times its instances, of every on-chip buffer that may hold inputs or outputs;
+    ``weight_words`` of them never do: one in the model.
+    """
+    raise_all([Fault("not a capacity in words", value=words) for words in capacities_words if words < 0])
+    beta = sum(capacities_words) - weight_words
+    if beta < 2:
+        text = "assumption β > 1 (002 section 3) fails: the buffers are too small"
+        raise InputError(Fault(text, value=beta, allowed="a total >= 3 words"))
+    return beta
+
+
+def word_bounds(layer: FcLayer) -> WordBounds:
+    """Return the bounds of a layer, the sizes those of one sample."""
+    words = layer.pairs
+    general = words + formulas.lower_bound_accesses_weak(layer)
+    holds = all(assumption.holds for assumption in general_assumptions(layer))
+    pair_count = words + formulas.pair_count_accesses(layer)
+    return WordBounds(
+        trivial_lower_words=words + 2 * layer.outputs + layer.inputs,
+        general_lower_words=general,
+        general_lower_assumptions_hold=holds,
+        pair_count_lower_words=pair_count,
+        lower_words=max(Fraction(pair_count), general) if holds else Fraction(pair_count),
+        upper_words=words + dataflows.best_upper(layer).accesses,
+        eq_28_words=words + formulas.fixed_accesses_formula(layer, 1)
+        if min(layer.inputs, layer.outputs) >= layer.buffer_words
+        else None,
+        partitioned_words=words + formulas.best_partitioned(layer)[1],
+    )

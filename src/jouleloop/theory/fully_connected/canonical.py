@@ -79,16 +79,16 @@ def working_space(inputs: Any, outputs: Any) -> Any:
 
 
 @njit
-def canonical(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, room: Any) -> Any:
-    """Write the representative's rows to ``renamed`` and return its marks (inputs, outputs in Buffer) as bit sets.
+def canonical(rows: Any, inputs: Any, outputs: Any, held: Any, room: Any) -> Any:
+    """Write the representative's rows to ``renamed`` and return what it holds: bits of inputs, then of outputs.
 
     ``room`` is as by `working_space`; ``row_order[new]`` and ``column_order[new]`` are the old names afterwards.
     """
     renamed, row_order, column_order, rc, cc, fresh = room
     for y in range(outputs):
-        rc[y] = word(1) + word((in_y >> y) & 1)
+        rc[y] = word(1) + word((held >> (inputs + y)) & 1)
     for x in range(inputs):
-        cc[x] = word(11) + word((in_x >> x) & 1)
+        cc[x] = word(11) + word((held >> x) & 1)
     while True:
         _refine(rows, inputs, outputs, rc, cc, fresh)
         apart = _apart(rows, rc, outputs)
@@ -99,7 +99,7 @@ def canonical(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, room: 
     column_order[:] = np.argsort(cc, kind="mergesort")
     for y in range(outputs):
         renamed[y] = _renamed(rows[row_order[y]], column_order)
-    return _renamed(in_x, column_order), _renamed(in_y, row_order)
+    return _renamed(held, column_order) | _renamed(held >> inputs, row_order) << inputs
 
 
 @njit

@@ -1,7 +1,7 @@
 """Check a file of traces of `divisible`: a small second program that shares no code with the one that found them.
 
 It knows only the claim, the rules of the counting game and the format. For every case that the induction leaves it
-checks that eq. (28) is met by a schedule, replayed pair by pair; that the trace is for exactly the budget that the
+checks that Algorithm 1, run and checked read by read, costs eq. (28); that the trace is for exactly the budget that the
 induction allows; that its first level is the empty Buffer; and that every read from every state leads to a state that
 
 - cannot finish within the budget, as too many pairs are missing, or
@@ -13,32 +13,21 @@ schedule, keeps within the budget.
 
 import lzma
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jouleloop.jit import njit
+from jouleloop.theory.fully_connected.dataflows import fixed_inputs
+from jouleloop.theory.fully_connected.schedule import run
 
-_ANY, _IN_PLACE, _NEW = 0, 1, 2
 #: Most bytes of a trace's first line and of one level; the stored traces have up to 245 and 154,632.
 _MOST_LINE_BYTES, _MOST_LEVEL_BYTES = 10_000, 2 * 10**7
 
 
 class TraceError(Exception):
     """A trace that does not prove what it should."""
-
-
-@dataclass(frozen=True)
-class CheckedCase:
-    """One layer whose trace holds: no schedule costs less than ``accesses``, and one costs that."""
-
-    inputs: int
-    outputs: int
-    buffer_words: int
-    accesses: int
-    states: int
 
 
 def cases_left(outputs: int) -> list[tuple[int, int, int]]:
@@ -55,42 +44,11 @@ def cases_left(outputs: int) -> list[tuple[int, int, int]]:
     return cases
 
 
-def replay_algorithm_1(inputs: int, outputs: int, buffer_words: int) -> int:
-    """Return 2μ + ν of Algorithm 1 with d = 1 after replaying it: all pairs meet and Buffer is never exceeded."""
-    group = buffer_words - 1
-    held: list[tuple[str, int]] = []
-    met: set[tuple[int, int]] = set()
-    cost = 0
-
-    def read(vertex: tuple[str, int], victim: tuple[str, int] | None) -> None:
-        nonlocal cost
-        if victim is not None:
-            held.remove(victim)
-        held.append(vertex)
-        if len(held) > buffer_words:
-            raise TraceError("Buffer is exceeded")
-        cost += 1 if vertex[0] == "x" else 2
-        met.update((x, y) for side, x in held if side == "x" for other, y in held if other == "y")
-
-    last = ("x", 0)
-    read(last, None)
-    order = list(range(inputs))
-    for start in range(0, outputs, group):
-        for y in range(start, start + group):
-            read(("y", y), ("y", y - group) if start else None)
-        for x in order[1:]:
-            read(("x", x), last)
-            last = ("x", x)
-        order.reverse()
-    if len(met) != inputs * outputs:
-        raise TraceError("pairs are missing")
-    return cost
-
-
-def check_file(path: Path, outputs: range, few_groups: range = range(0), most_groups: int = 3) -> Iterator[CheckedCase]:
+def check_file(path: Path, outputs: range, few_groups: range = range(0), most_groups: int = 3) -> Iterator[int]:
     """Check the traces of every case with m in ``outputs``, skip the others, and require that none is missing.
 
-    For m in ``few_groups`` only cases with m/(β − 1) <= ``most_groups`` are wanted.
+    Yield the states of each: no schedule of its layer costs less than eq. (28), and one costs that. For m in
+    ``few_groups`` only cases with m/(β − 1) <= ``most_groups`` are wanted.
 
     Raises `TraceError` where a trace is damaged, missing, or proves too little.
     """
@@ -123,11 +81,11 @@ def _read_levels(stream: lzma.LZMAFile, inputs: int, sizes: list[int]) -> list[A
     return levels
 
 
-def _check(case: tuple[int, int, int], accesses: int, input_reads: int, levels: list[Any]) -> CheckedCase:
+def _check(case: tuple[int, int, int], accesses: int, input_reads: int, levels: list[Any]) -> int:
     n, m, beta = case
     groups = m // (beta - 1)
     target = groups * (n - 1) + 2 * m + 1
-    if replay_algorithm_1(n, m, beta) != target:
+    if run(fixed_inputs(n, m, beta, 1)).accesses != target:
         raise TraceError(f"Algorithm 1 does not cost {target}: {case}")
     fewest = accesses - 2 * m if n == beta else min(n * (groups - 1), accesses - 2 * m)
     if accesses != target - 1 or input_reads < fewest:
@@ -143,7 +101,7 @@ def _check(case: tuple[int, int, int], accesses: int, input_reads: int, levels: 
         bad = _open_end(level, after, reads, beta, (n, m, accesses, input_reads, reach))
         if bad >= 0:
             raise TraceError(f"state {bad} after {reads} reads leads out of the trace: {case}")
-    return CheckedCase(n, m, beta, target, sum(map(len, levels)))
+    return sum(map(len, levels))
 
 
 def _reach(beta: int, output_reads: int, input_reads: int) -> Any:
@@ -169,65 +127,50 @@ def _reach(beta: int, output_reads: int, input_reads: int) -> Any:
 def _open_end(level: Any, after: Any, reads: Any, beta: Any, rules: Any) -> Any:
     """Return the number of a state with a read that leads out of the trace, or -1.
 
-    ``rules`` are n, m, the most accesses, the most input reads and the table of `_reach`.
+    ``rules`` are n, m, the most accesses, the most input reads and the table of `_reach`. At a full Buffer an output in
+    it is read in place, and any other read overwrites an input (n) or an output with so many pairs. To read back the
+    output that has just been overwritten would leave Buffer as it was, which is a read in place.
     """
     n = rules[0]
     for number in range(level.shape[0]):
-        state = level[number]
-        if state[:n].sum() + state[2 * n] < beta:
-            if not _all_reads_covered(state, after, reads, rules, _ANY):
-                return number
-            continue
-        if not _all_reads_covered(state, after, reads, rules, _IN_PLACE):
-            return number
-        if state[2 * n] > 0:
-            less = state.copy()
-            less[2 * n] -= 1
-            if not _all_reads_covered(less, after, reads, rules, _NEW):
-                return number
-        for done in range(n):
-            if state[done] > 0:
-                less = state.copy()
-                less[done] -= 1
-                less[n + done] += 1
-                if not _all_reads_covered(less, after, reads, rules, _NEW + done + 1):
+        full = level[number, :n].sum() + level[number, 2 * n] >= beta
+        for victim in range(-1, n + 1 if full else 0):
+            before = level[number].copy()
+            if victim >= 0:
+                before[2 * n if victim == n else victim] -= 1
+            if 0 <= victim < n:
+                before[n + victim] += 1
+            if before.min() < 0:
+                continue
+            for read in range(-1, 2 * n):
+                back = 0 <= victim < n and read == n + victim and level[number, read] == 0
+                if back or (full and (0 <= read < n) == (victim >= 0)):
+                    continue
+                if _is_read(before, n, read) and not _covered(_after(before, n, read), after, reads + 1, rules):
                     return number
     return -1
 
 
 @njit
-def _all_reads_covered(state: Any, after: Any, reads: Any, rules: Any, kind: Any) -> Any:
-    """Whether the trace covers all reads of a kind: any, of outputs in Buffer, or of what is not in Buffer.
+def _is_read(state: Any, n: Any, read: Any) -> Any:
+    """Whether an input (-1), or an output of the kind that stands at a place of the state, may be read."""
+    return state[2 * n] < n if read < 0 else state[read] > 0
 
-    ``_NEW + 1 + d`` means that an output with d pairs has just been overwritten: to read that one back would leave
-    Buffer as it was, which is a read in place and covered there.
-    """
-    n = rules[0]
-    held = state[2 * n]
-    gone = kind - _NEW - 1
-    if kind != _IN_PLACE and held < n:
-        new = state.copy()
-        new[2 * n] = held + 1
-        for done in range(1, n):
-            new[done] = state[done - 1]
-        new[0] = 0
-        if not _covered(new, after, reads + 1, rules):
-            return False
-    for done in range(n):
-        for place in range(2):  # 0: it is in Buffer, 1: outside
-            of_kind = state[place * n + done]
-            if of_kind == 0 or (place == 1 and done == gone and of_kind == 1):
-                continue
-            if (place == 0 and kind >= _NEW) or (place == 1 and kind == _IN_PLACE):
-                continue
-            new = state.copy()
-            new[place * n + done] -= 1
-            if done + held < n:
-                new[done + held] += 1
-            new[2 * n + 1] += 1
-            if not _covered(new, after, reads + 1, rules):
-                return False
-    return True
+
+@njit
+def _after(state: Any, n: Any, read: Any) -> Any:
+    """Return the state after a read."""
+    new = state.copy()
+    if read < 0:
+        new[0], new[1:n] = 0, state[: n - 1]
+        new[2 * n] += 1
+        return new
+    new[read] -= 1
+    reached = read % n + state[2 * n]
+    if reached < n:
+        new[reached] += 1
+    new[2 * n + 1] += 1
+    return new
 
 
 @njit

@@ -2,9 +2,8 @@
 
 import lzma
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,9 +12,9 @@ from jouleloop.files import write_text
 from jouleloop.terminal.console import print_json, stdout
 from jouleloop.terminal.splice import AsJson
 from jouleloop.theory.commands import BOUNDS, DATAFLOW, command
-from jouleloop.theory.fully_connected.algorithms import schedule_of_dataflow
 from jouleloop.theory.fully_connected.bounds import all_bounds, exact_bounds
 from jouleloop.theory.fully_connected.check_traces import TraceError, check_file
+from jouleloop.theory.fully_connected.dataflows import Dataflow, balanced_dataflow, best_upper, schedule_of_dataflow
 from jouleloop.theory.fully_connected.divisible import (
     FEW_GROUPS,
     PROVEN_OUTPUTS,
@@ -27,7 +26,6 @@ from jouleloop.theory.fully_connected.exact import LARGEST_SIDE, MOST_STATES, ex
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.optima import divisible_grid, from_csv, grid, judge, table_row, to_csv
 from jouleloop.theory.fully_connected.schedule import draw_text, run
-from jouleloop.theory.fully_connected.upper import Dataflow, Kind, balanced_dataflow, best_upper
 from jouleloop.theory.printing import print_bounds
 
 
@@ -57,8 +55,6 @@ class ExactOptions:
         """Return them, where they go together."""
         if self.schedule and not self.exact:
             raise InputError(Fault("a schedule needs --exact", field="--schedule"))
-        if self.states < 1:
-            raise InputError(Fault("not a positive number of states", field="--states", value=self.states))
         return self
 
 
@@ -107,8 +103,6 @@ def print_fc_table_bounds(
     output: Path, largest: int = 8, divisible: tuple[int, int] | None = None, as_json: AsJson = False
 ) -> None:
     """Solve every layer with n, m up to a size exactly and judge paper 002's bounds by it."""
-    if not 1 <= largest <= 12:
-        raise InputError(Fault("no size for the exact table", field="--largest", value=largest, allowed="1 … 12"))
     if divisible is not None and not (min(divisible) >= 1 and max(divisible) <= LARGEST_SIDE):
         allowed = f"1 … {LARGEST_SIDE}"
         raise InputError(Fault("no sizes for the exact table", field="--divisible", value=divisible, allowed=allowed))
@@ -133,22 +127,21 @@ def prove_divisible(
     traces: Path,
     outputs: int = PROVEN_OUTPUTS,
     few: Annotated[
-        int, typer.Option("--few-groups", help=f"And larger m up to this where m/(β − 1) <= {FEW_GROUPS}.")
+        int,
+        typer.Option(
+            "--few-groups", min=0, max=LARGEST_SIDE, help=f"And larger m up to this where m/(β − 1) <= {FEW_GROUPS}."
+        ),
     ] = PROVEN_OUTPUTS_IN_FEW_GROUPS,
     check: bool = False,
 ) -> None:
     """Prove that eq. (28) of paper 002 is optimal for every n and (β − 1) | m, with a trace for each case left."""
-    if not 1 <= outputs <= LARGEST_SIDE:
-        raise InputError(Fault("no size to prove", field="--outputs", value=outputs, allowed=f"1 … {LARGEST_SIDE}"))
-    if not 0 <= few <= LARGEST_SIDE:
-        raise InputError(Fault("no size to prove", field="--few-groups", value=few, allowed=f"0 … {LARGEST_SIDE}"))
     all_of, in_few = range(1, outputs + 1), range(outputs + 1, few + 1)
     if check:
         try:
             cases = list(check_file(traces, all_of, in_few, FEW_GROUPS))
         except (TraceError, OSError, ValueError, IndexError, EOFError, lzma.LZMAError) as error:
             raise InputError(Fault("the traces prove nothing", field=str(traces), value=str(error))) from error
-        states = sum(case.states for case in cases)
+        states = sum(cases)
         more = f", and for m <= {few} in at most {FEW_GROUPS} groups" if in_few else ""
         stdout.print(
             f"{len(cases)} cases, {states} states checked: eq. (28) is optimal for n >= β and m <= {outputs}{more}"
@@ -159,27 +152,15 @@ def prove_divisible(
     stdout.print(f"{len(found)} cases, {sum(case.states for case in found)} states written to {traces}")
 
 
-class Algorithm(StrEnum):
-    """The dataflows that can be run."""
-
-    FIXED = "fixed"
-    BOUNDED = "bounded"
-    BALANCED = "balanced"
-    BEST = "best"
-    EXACT = "exact"
-
-
+Algorithm = Literal["fixed", "bounded", "balanced", "best", "exact"]
 MOST_PAIRS = 250_000
-_COUNTED = (
-    *("output_reads", "input_reads", "reads", "accesses"),
-    *("weight_reads", "largest_inputs", "largest_outputs"),
-)
+_COUNTED = ("output_reads", "input_reads", "reads", "accesses", "weight_reads", "largest_inputs", "largest_outputs")
 
 
 @command(DATAFLOW, "fc", layer=read_layer)
 def print_fc_run(
     layer: FcLayer,
-    algorithm: Algorithm = Algorithm.FIXED,
+    algorithm: Algorithm = "fixed",
     kept: int | None = None,
     reversed_roles: bool = False,
     picture: Path | None = None,
@@ -189,20 +170,19 @@ def print_fc_run(
     """Run a dataflow of a fully-connected layer (paper 002), check conditions 1–4 at every step and draw it."""
     if layer.pairs > MOST_PAIRS:
         raise InputError(Fault("too many pairs to run step by step", value=layer.pairs, allowed=f"<= {MOST_PAIRS}"))
-    if algorithm in (Algorithm.BEST, Algorithm.EXACT, Algorithm.BALANCED) and kept is not None:
+    if algorithm in ("best", "exact", "balanced") and kept is not None:
         raise InputError(Fault(f"--keep has no meaning for {algorithm}", field="--keep", value=kept))
-    if algorithm in (Algorithm.BEST, Algorithm.EXACT) and reversed_roles:
+    if algorithm in ("best", "exact") and reversed_roles:
         raise InputError(Fault(f"--reverse has no meaning for {algorithm}: both roles are tried", field="--reverse"))
     sizes = layer.inputs, layer.outputs, layer.buffer_words
-    if algorithm is Algorithm.EXACT:
+    if algorithm == "exact":
         plan = exact_minimum(layer).schedule()
-    elif algorithm is Algorithm.BEST:
+    elif algorithm == "best":
         plan = schedule_of_dataflow(best_upper(layer), *sizes)
-    elif algorithm is Algorithm.BALANCED:
+    elif algorithm == "balanced":
         plan = schedule_of_dataflow(balanced_dataflow(layer, reversed_roles=reversed_roles), *sizes)
     else:
-        kind: Kind = "fixed" if algorithm is Algorithm.FIXED else "bounded"
-        plan = schedule_of_dataflow(Dataflow(kind, 1 if kept is None else kept, reversed_roles, 0, 0), *sizes)
+        plan = schedule_of_dataflow(Dataflow(algorithm, 1 if kept is None else kept, reversed_roles, 0, 0), *sizes)
     result = run(plan)
     if picture is not None:
         # matplotlib is slow to import

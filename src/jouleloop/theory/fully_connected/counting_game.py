@@ -65,7 +65,6 @@ class Refutation:
     """All states that matter, by the number of reads so far; the budget suffices for no schedule."""
 
     budget: Budget
-    """What is refuted."""
     levels: tuple[Labels, ...]
     """After 0, 1, … reads the best states from which the budget might still suffice; none is finished and the last
     level leads nowhere."""
@@ -79,7 +78,7 @@ class Refutation:
 def refute(budget: Budget, most_states: int = 3_000_000) -> Refutation | None:
     """Return why no schedule keeps within the budget, or None where the game can be won or has too many states."""
     n, m, beta = budget.inputs, budget.outputs, budget.buffer_words
-    pairs = most_pairs_table(budget)
+    pairs = _most_pairs(beta, budget.input_reads, budget.accesses // 2)
     level = np.zeros((1, 2 * n + 2), np.uint8)
     level[0, n] = m
     levels = []
@@ -103,18 +102,12 @@ def refute(budget: Budget, most_states: int = 3_000_000) -> Refutation | None:
     return Refutation(budget, tuple(levels))
 
 
-def most_pairs_table(budget: Budget) -> npt.NDArray[np.int32]:
-    """Return P(i, a, o), of shape (β + 1, reads of inputs + 1, reads of outputs + 1)."""
-    beta = budget.buffer_words
-    table = np.zeros((beta + 1, budget.input_reads + 1, budget.accesses // 2 + 1), np.int32)
-    _fill(table, beta)
-    return table
-
-
 @njit
-def _fill(table: Any, beta: Any) -> None:
-    for a in range(table.shape[1]):
-        for o in range(table.shape[2]):
+def _most_pairs(beta: Any, input_reads: Any, output_reads: Any) -> Any:
+    """Return P(i, a, o), of shape (β + 1, reads of inputs + 1, reads of outputs + 1)."""
+    table = np.zeros((beta + 1, input_reads + 1, output_reads + 1), np.int32)
+    for a in range(input_reads + 1):
+        for o in range(output_reads + 1):
             for held in range(beta + 1):
                 best = 0
                 if a > 0 and held > 0:
@@ -126,6 +119,7 @@ def _fill(table: Any, beta: Any) -> None:
                 if o > 0 and held > 0:
                     best = max(best, held - 1 + table[held - 1, a, o - 1])
                 table[held, a, o] = best
+    return table
 
 
 def _allowed_pairs(budget: Budget, pairs: npt.NDArray[np.int32], reads: int) -> npt.NDArray[np.int32]:
@@ -142,14 +136,6 @@ def _allowed_pairs(budget: Budget, pairs: npt.NDArray[np.int32], reads: int) -> 
             if final - before <= m:
                 allowed[:, before, final - before] = best
     return allowed
-
-
-@njit
-def _may_overwrite(state: Any, n: Any, victim: Any, full: Any) -> Any:
-    """Whether a read may overwrite nothing (-2), an input (-1) or an output with that many pairs done."""
-    if victim == -2:
-        return not full or state[2 * n] > 0
-    return full and (state[2 * n] if victim == -1 else state[victim]) > 0
 
 
 @njit
@@ -206,7 +192,9 @@ def _expand(level: Any, n: Any, beta: Any, allowed: Any, after: Any) -> Any:
             present += level[row, done]
         full = present >= beta
         for victim in range(-2, n):
-            if not _may_overwrite(level[row], n, victim, full):
+            # A full Buffer overwrites an input (-1) or an output with so many pairs, another one nothing (-2).
+            overwritten = level[row, 2 * n if victim < 0 else victim]
+            if (full and overwritten == 0) or (not full and victim > -2):
                 continue
             # An output in Buffer is read in place, which overwrites nothing; at a full Buffer nothing else is.
             for read in range(n if full and victim == -2 else -1, 2 * n if victim == -2 else n):

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import read_text
-from jouleloop.theory.fully_connected.algorithms import bounded_inputs, fixed_inputs
+from jouleloop.theory.fully_connected.dataflows import bounded_inputs, fixed_inputs
 from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.optima import from_csv

@@ -54,6 +54,10 @@ class FcLayer:
         """The mn pairs of an input and an output, each with its own weight."""
         return self.inputs * self.outputs
 
+    def roles(self, reversed_roles: bool) -> tuple[int, int]:
+        """Return the sizes of the streamed and the grouped side: inputs and outputs, or reversed."""
+        return (self.outputs, self.inputs) if reversed_roles else (self.inputs, self.outputs)
+
     def check_partition(self, inputs_kept: int, name: str = "d") -> None:
         """Raise `AssumptionError` unless 1 <= d <= β − 1 (002 sections 4.1, 4.2 for c, 5)."""
         if not is_whole(inputs_kept) or not 1 <= inputs_kept <= self.buffer_words - 1:
@@ -106,32 +110,23 @@ def pair_count_accesses(layer: FcLayer) -> int:
     return max(2 * m + n, ceil_div(layer.pairs, layer.buffer_words - 1) + 1 + m)
 
 
-def fixed_inputs_accesses_formula(layer: FcLayer, inputs_kept: int) -> Fraction:
-    """Return 2μ + ν of Algorithm 1 as in 002 eq. (24): m(n−d)/(β−d) + 2m + d."""
-    layer.check_partition(inputs_kept)
-    n, m, beta, d = layer.inputs, layer.outputs, layer.buffer_words, inputs_kept
-    return Fraction(m * (n - d), beta - d) + 2 * m + d
+def fixed_accesses_formula(layer: FcLayer, kept: int, *, reversed_roles: bool = False) -> Fraction:
+    """Return 2μ + ν of Algorithm 1 that keeps ``kept`` vertices, d inputs or with roles reversed β − d outputs.
+
+    002 eq. (24): m(n−d)/(β−d) + 2m + d; with roles reversed eq. (25): 2n(m−(β−d))/d + n + 2(β−d).
+    """
+    layer.check_partition(kept)
+    streamed, grouped = layer.roles(reversed_roles)
+    reads = Fraction(grouped * (streamed - kept), layer.buffer_words - kept) + kept
+    return 2 * reads + grouped if reversed_roles else reads + 2 * grouped
 
 
-def fixed_outputs_accesses_formula(layer: FcLayer, inputs_kept: int) -> Fraction:
-    """Return 2μ + ν of Algorithm 1 with roles reversed as in 002 eq. (25): 2n(m−(β−d))/d + n + 2(β−d)."""
-    layer.check_partition(inputs_kept)
-    n, m, d, kept = layer.inputs, layer.outputs, inputs_kept, layer.buffer_words - inputs_kept
-    return Fraction(2 * n * (m - kept), d) + n + 2 * kept
-
-
-def bounded_inputs_accesses_formula(layer: FcLayer, inputs_bound: int) -> Fraction:
-    """Return 2μ + ν of Algorithm 2 as in 002 eq. (30): m(n−1)/(β−1) + 2m + c."""
-    layer.check_partition(inputs_bound, "c")
-    n, m, beta = layer.inputs, layer.outputs, layer.buffer_words
-    return Fraction(m * (n - 1), beta - 1) + 2 * m + inputs_bound
-
-
-def bounded_outputs_accesses_formula(layer: FcLayer, outputs_bound: int) -> Fraction:
-    """Return 2μ + ν of Algorithm 2 with roles reversed: 2(n(m−1)/(β−1) + c) + n, from 002 eq. (29)."""
-    layer.check_partition(outputs_bound, "c")
-    n, m, beta = layer.inputs, layer.outputs, layer.buffer_words
-    return 2 * (Fraction(n * (m - 1), beta - 1) + outputs_bound) + n
+def bounded_accesses_formula(layer: FcLayer, bound: int, *, reversed_roles: bool = False) -> Fraction:
+    """Return 2μ + ν of Algorithm 2 as in 002 eq. (30): m(n−1)/(β−1) + 2m + c; with roles reversed from eq. (29)."""
+    layer.check_partition(bound, "c")
+    streamed, grouped = layer.roles(reversed_roles)
+    reads = Fraction(grouped * (streamed - 1), layer.buffer_words - 1) + bound
+    return 2 * reads + grouped if reversed_roles else reads + 2 * grouped
 
 
 def fixed_reads(streamed: int, grouped: int, buffer_words: int, kept: int) -> int:

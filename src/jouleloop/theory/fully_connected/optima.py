@@ -10,11 +10,12 @@ from typing import Any
 import pandas as pd
 
 from jouleloop.files import read_text
+from jouleloop.theory.counting import divisors
 from jouleloop.theory.fully_connected.bounds import all_bounds, general_assumptions
+from jouleloop.theory.fully_connected.dataflows import best_fixed, best_upper, bounded_dataflow
 from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_accesses, lower_bound_accesses_weak
 from jouleloop.theory.fully_connected.schedule import run
-from jouleloop.theory.fully_connected.upper import best_fixed, best_upper, bounded_dataflow
 
 Layers = list[tuple[int, int, int]]
 """Layers as (n, m, β)."""
@@ -26,7 +27,7 @@ def table_row(inputs: int, outputs: int, buffer_words: int, **limits: int) -> di
     """Return the row of one layer: the least 2μ + ν, or between what it lies, and what the paper says of it.
 
     ``paper_upper`` is the cheapest of Algorithms 1 and 2 over every d, c and both roles, with ceilings; ``known_upper``
-    adds nearly equal groups and the resident side. ``output_reads`` and ``input_reads`` are counted in a replay of a
+    adds nearly equal groups and outputs read twice. ``output_reads`` and ``input_reads`` are counted in a replay of a
     schedule of cost ``upper_accesses``, given as ``schedule`` where it is cheaper than ``paper_upper``. ``limits`` go
     to `exact_minimum`.
     """
@@ -63,19 +64,14 @@ def table_row(inputs: int, outputs: int, buffer_words: int, **limits: int) -> di
 
 def grid(largest: int) -> Iterator[tuple[int, int, int]]:
     """Yield every (n, m, β) with 1 <= n, m <= ``largest`` and 2 <= β <= n + m."""
-    for n in range(1, largest + 1):
-        for m in range(1, largest + 1):
-            for beta in range(2, n + m + 1):
-                yield n, m, beta
+    for n, m in itertools.product(range(1, largest + 1), repeat=2):
+        yield from ((n, m, beta) for beta in range(2, n + m + 1))
 
 
 def divisible_grid(inputs: int, outputs: int) -> Iterator[tuple[int, int, int]]:
     """Yield every (n, m, β) with n <= ``inputs``, m <= ``outputs`` and (β − 1) dividing m, as eq. (28) asks."""
     for m in range(1, outputs + 1):
-        for beta in range(2, m + 2):
-            if m % (beta - 1) == 0:
-                for n in range(1, inputs + 1):
-                    yield n, m, beta
+        yield from ((n, m, group + 1) for group in divisors(m) for n in range(1, inputs + 1))
 
 
 def to_csv(rows: Iterable[dict[str, Any]]) -> str:

@@ -16,15 +16,10 @@ Normal schedules. In the exact problem (002 section 4, conditions 1–4) let V b
    that are there at the end, onto the inputs that are not; else read u onto z first and those vi afterwards. No pair is
    lost, no read is added.
 
-The relaxation bounds V: a normal schedule is followed by a relaxed one that costs no more. The invariant is that the
-relaxed state has at least as many inputs in Buffer, every unfinished output of the exact Buffer, and for an output w
-in its Buffer at least |met(w) ∪ inputs in the exact Buffer| pairs, for the others at least |met(w)|. A read of an
-output that the relaxed Buffer still holds is left out: the inputs that are new to w came in while w was held and were
-counted then. Where the relaxed Buffer is full it overwrites the same vertex, or one it holds beyond the exact Buffer.
-All inputs held means that all outputs held are finished, as none has fewer pairs done than inputs are held. The one
-step that rule 3 forbids to the relaxed state alone (the exact Buffer has a free place, the relaxed one holds something
-more there) is made up for at the following read, in the other order. The bound is admissible; it need not be
-consistent.
+The relaxation bounds V: a normal schedule is followed by a relaxed one that costs no more, read by read as
+`counting_game` proves. The one step that rule 3 forbids to the relaxed state alone (the exact Buffer has a free place,
+the relaxed one holds something more there) is made up for at the following read, in the other order. The bound is
+admissible; it need not be consistent.
 """
 
 from dataclasses import dataclass, field
@@ -67,14 +62,6 @@ def _count(histogram: Any, width: Any, done: Any) -> Any:
 
 
 @njit
-def _may_overwrite(victim: Any, inside: Any, held: Any, full: Any, width: Any) -> Any:
-    """Whether a read may overwrite: nothing (-2), an anonymous vertex (-1), or a tracked one with that many pairs."""
-    if victim == -2:
-        return not full
-    return full and (held > 0 if victim == -1 else _count(inside, width, victim) > 0)
-
-
-@njit
 def _expand(inside: Any, outside: Any, held: Any, rules: Any, reads: Any) -> None:
     """Add to ``reads`` all that its last state allows: the state each leads to, its price, and where the last is."""
     parent = len(reads) - 1
@@ -85,7 +72,8 @@ def _expand(inside: Any, outside: Any, held: Any, rules: Any, reads: Any) -> Non
         present += _count(inside, width, done)
     full = held + present >= beta
     for victim in range(-2, size):
-        if not _may_overwrite(victim, inside, held, full, width):
+        # A full Buffer overwrites an anonymous vertex (-1) or a tracked one with so many pairs; another none (-2).
+        if (victim > -2) != full or (victim == -1 and held == 0) or (victim >= 0 and not _count(inside, width, victim)):
             continue
         unit = word(1) << word(width * victim) if victim >= 0 else word(0)
         kept, gone, held_after = inside - unit, outside + unit, held - (1 if victim == -1 else 0)
@@ -176,11 +164,6 @@ class CountRelaxation:
             * (min(self.anonymous, self.buffer_words - present) + 1)
             for present in range(min(self.tracked, self.buffer_words) + 1)
         )
-
-    @property
-    def states(self) -> int:
-        """How many states have a value."""
-        return int(self.table[1][-1])
 
     def _allocate(self) -> None:
         places = 1 << self.table_bits

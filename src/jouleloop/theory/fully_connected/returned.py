@@ -15,11 +15,8 @@ carried. From one visit to the next the starts differ by at most b, and by b + 1
 
 One input is carried over each of the m − 1 boundaries. Blocks of (b + 1)t boundaries serve b + 1 inputs, and a last
 block of R boundaries serves R − (t − 1)(b + 1), if that is not negative: S visits in all, or n if that is less. For
-β = 3 and n < m − 1 they are ⌊(m − 1 − n)/2⌋ more. The cost is
-
-    2μ + ν = 2(m + b − 1) + Kn − S.
-
-docs/theory-fully-connected.md compares it with nearly equal groups.
+β = 3 and n < m − 1 they are ⌊(m − 1 − n)/2⌋ more. The cost is 2(m + b − 1) + Kn − S, which
+docs/theory-fully-connected.md compares with nearly equal groups.
 """
 
 from jouleloop.errors import AssumptionError, Fault

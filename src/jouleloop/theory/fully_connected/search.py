@@ -33,7 +33,6 @@ class ExactSearch:
     """Reads of a cheapest schedule as (vertex read, vertex overwritten or -1); inputs are 0 … n−1, outputs n … n+m−1.
     Where nothing is overwritten a finished vertex may still have to be. None where ``cost`` is None."""
     expanded: int
-    """How many states were expanded."""
     complete: bool
     """Whether everything up to the limit was searched."""
 
@@ -60,10 +59,11 @@ def _histograms(rows: Any, inputs: Any, outputs: Any, marks: Any, of_outputs: An
 
 
 @njit
-def _estimate(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, use: Any, tables: Any) -> Any:
+def _estimate(rows: Any, inputs: Any, outputs: Any, held: Any, use: Any, tables: Any) -> Any:
     if not use:
-        return 0 if in_x == 0 and _finished(rows, inputs) else 1
+        return 0 if _finished(rows, inputs) else 1
     output_rules, output_table, input_rules, input_table = tables
+    in_x, in_y = held & ((np.int64(1) << inputs) - 1), held >> inputs
     inside, outside = _histograms(rows, inputs, outputs, in_y, True, output_rules[1])
     by_outputs = cost_to_finish(inside, outside, ones(in_x), output_rules, *output_table)
     inside, outside = _histograms(rows, inputs, outputs, in_x, False, input_rules[1])
@@ -77,83 +77,47 @@ def _finished(rows: Any, inputs: Any) -> Any:
 
 
 @njit
-def _read(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, vertex: Any, victim: Any, after: Any) -> Any:
-    """Write the rows after the read to ``after``; return the marks with finished vertices dropped."""
-    if 0 <= victim < inputs:
-        in_x &= ~(np.int64(1) << victim)
-    elif victim >= inputs:
-        in_y &= ~(np.int64(1) << (victim - inputs))
-    after[:] = rows
-    if vertex < inputs:
-        in_x |= np.int64(1) << vertex
-        for y in range(outputs):
-            if (in_y >> y) & 1:
-                after[y] |= np.int64(1) << vertex
-    else:
-        in_y |= np.int64(1) << (vertex - inputs)
-        after[vertex - inputs] |= in_x
+def _done(rows: Any, inputs: Any) -> Any:
+    """Return the vertices that have met all of the other side, as a set of bits."""
     everything = (np.int64(1) << inputs) - 1
-    columns = everything
-    for y in range(outputs):
-        columns &= after[y]
-        if after[y] == everything:
-            in_y &= ~(np.int64(1) << y)
-    return in_x & ~columns, in_y
+    columns, done = everything, np.int64(0)
+    for y in range(len(rows)):
+        columns &= rows[y]
+        if rows[y] == everything:
+            done |= np.int64(1) << (inputs + y)
+    return done | columns
 
 
 @njit
-def _key(rows: Any, outputs: Any, in_x: Any, in_y: Any) -> Any:
-    key = mix(word(in_x) ^ (word(in_y) << word(32)))
-    for y in range(outputs):
-        key = mix(key ^ word(rows[y]))
-    return key
-
-
-@njit
-def _wanted(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, vertex: Any) -> Any:
-    """Whether a vertex is out of Buffer and has pairs left."""
+def _read(rows: Any, inputs: Any, held: Any, vertex: Any, victim: Any, after: Any) -> Any:
+    """Write the rows after the read to ``after``; return what is held then, finished vertices dropped."""
+    if victim >= 0:
+        held &= ~(np.int64(1) << victim)
+    held |= np.int64(1) << vertex
+    after[:] = rows
     if vertex >= inputs:
-        row = rows[vertex - inputs]
-        return not (in_y >> (vertex - inputs)) & 1 and row != (np.int64(1) << inputs) - 1
-    if (in_x >> vertex) & 1:
-        return False
-    for y in range(outputs):  # noqa: SIM110 - a compiled loop
-        if not (rows[y] >> vertex) & 1:
-            return True
-    return False
+        after[vertex - inputs] |= held & ((np.int64(1) << inputs) - 1)
+    else:
+        for y in range(len(rows)):
+            if (held >> (inputs + y)) & 1:
+                after[y] |= np.int64(1) << vertex
+    return held & ~_done(after, inputs)
 
 
 @njit
-def _place(table: Any, matrix: Any, marks: Any, rows: Any, outputs: Any, in_x: Any, in_y: Any) -> Any:
+def _place(table: Any, matrix: Any, marks: Any, rows: Any, held: Any) -> Any:
     """Return the place in the hash table of a state, or the free one where it belongs."""
     slots = word(table.shape[0] - 1)
-    place = _key(rows, outputs, in_x, in_y) & slots
+    place = mix(word(held))
+    for row in rows:
+        place = mix(place ^ word(row))
+    place &= slots
     while table[place] >= 0:
         other = table[place]
-        if marks[other, 0] == in_x and marks[other, 1] == in_y and np.all(matrix[other] == rows):
+        if marks[other] == held and np.all(matrix[other] == rows):
             break
         place = (place + word(1)) & slots
     return place
-
-
-@njit
-def _unwind(parent: Any, move: Any, state: Any, path: Any) -> Any:
-    """Write the moves that led to a state, last first, and return how many there are."""
-    steps = 0
-    while parent[state] >= 0:
-        path[steps, 0] = move[state, 0]
-        path[steps, 1] = move[state, 1]
-        steps += 1
-        state = parent[state]
-    return steps
-
-
-@njit
-def _may_overwrite(in_x: Any, in_y: Any, inputs: Any, victim: Any, full: Any) -> Any:
-    """Whether a read may overwrite a vertex of a full Buffer, or nothing (-1) where a place is free."""
-    if victim < 0 or not full:
-        return victim < 0 and not full
-    return (in_x >> victim if victim < inputs else in_y >> (victim - inputs)) & 1 == 1
 
 
 @njit
@@ -164,47 +128,43 @@ def _new_store(most: Any, outputs: Any) -> Any:
         bits += 1
     costs = np.full(most, _UNREACHED, np.int16), np.zeros(most, np.int16)
     ways = np.full(most, -1, np.int32), np.zeros((most, 2), np.int8)
-    rows, marks = np.zeros((most, outputs), np.uint32), np.zeros((most, 2), np.int64)
+    rows, marks = np.zeros((most, outputs), np.uint32), np.zeros(most, np.int64)
     return np.full(1 << bits, -1, np.int32), rows, marks, *costs, *ways
 
 
 @njit
-def _enter(store: Any, rows: Any, layer: Any, in_x: Any, in_y: Any, use: Any, tables: Any, report: Any) -> Any:
+def _enter(store: Any, rows: Any, layer: Any, held: Any, use: Any, tables: Any, report: Any) -> Any:
     """Return the number of a state, which is kept from now on where it is new, or a negative code."""
     table, matrix, marks, cost, rest = store[:5]
     inputs, outputs, _ = layer
-    place = _place(table, matrix, marks, rows, outputs, in_x, in_y)
+    place = _place(table, matrix, marks, rows, held)
     if table[place] >= 0:
         return np.int64(table[place])
     if report[3] >= cost.shape[0]:
         return np.int64(_OUT_OF_STATES)
-    estimate = _estimate(rows, inputs, outputs, in_x, in_y, use, tables)
+    estimate = _estimate(rows, inputs, outputs, held, use, tables)
     if estimate == FULL:
         return np.int64(_TABLE_FULL)
     found = report[3]
     report[3] += 1
     table[place] = found
-    matrix[found] = rows
-    marks[found, 0], marks[found, 1] = in_x, in_y
-    rest[found] = estimate
+    matrix[found], marks[found], rest[found] = rows, held, estimate
     return found
 
 
 @njit
-def _search(layer: Any, output_price: Any, limit: Any, most: Any, use: Any, tables: Any, answers: Any) -> Any:
-    """Return the least cost, ``limit`` + 1 where it is larger, or a negative code; report and path get details."""
+def _search(layer: Any, output_price: Any, limit: Any, store: Any, use: Any, tables: Any, report: Any) -> Any:
+    """Return the least cost, ``limit`` + 1 where it is larger, or a negative code; the report gets details."""
     inputs, outputs, beta = layer
-    report, path = answers
-    store = _new_store(most, outputs)
     _, matrix, marks, cost, rest, parent, move = store
-    closed = np.zeros(most, np.bool_)
-    queue = np.zeros((4 * most, 3), np.int32)
+    closed = np.zeros(len(cost), np.bool_)
+    queue = np.zeros((4 * len(cost), 3), np.int32)
     heads = np.full(limit + 2, -1, np.int32)
     rows = np.zeros(outputs, np.int64)
     after = np.zeros(outputs, np.int64)
     room = working_space(inputs, outputs)
     renamed = room[0]
-    state = _enter(store, renamed, layer, np.int64(0), np.int64(0), use, tables, report)
+    state = _enter(store, renamed, layer, np.int64(0), use, tables, report)
     if state < 0:
         return state
     bucket = np.int64(rest[state])
@@ -221,20 +181,21 @@ def _search(layer: Any, output_price: Any, limit: Any, most: Any, use: Any, tabl
         report[1] += 1
         rows[:] = matrix[state]
         if _finished(rows, inputs):
-            report[2] = _unwind(parent, move, state, path)
+            report[2] = state
             return bucket
-        in_x, in_y = marks[state, 0], marks[state, 1]
-        full = ones(in_x) + ones(in_y) >= beta
+        held = marks[state]
+        full = ones(held) >= beta
+        idle = held | _done(rows, inputs)
         for victim in range(-1, inputs + outputs):
-            if not _may_overwrite(in_x, in_y, inputs, victim, full):
+            # A full Buffer overwrites one of its vertices, another one nothing (-1).
+            if (victim >= 0) != full or (full and not (held >> victim) & 1):
                 continue
             for vertex in range(inputs + outputs):
                 total = np.int64(cost[state]) + (1 if vertex < inputs else output_price)
-                if total > limit or not _wanted(rows, inputs, outputs, in_x, in_y, vertex):
+                if total > limit or (idle >> vertex) & 1:
                     continue
-                new_x, new_y = _read(rows, inputs, outputs, in_x, in_y, vertex, victim, after)
-                new_x, new_y = canonical(after, inputs, outputs, new_x, new_y, room)
-                found = _enter(store, renamed, layer, new_x, new_y, use, tables, report)
+                left = canonical(after, inputs, outputs, _read(rows, inputs, held, vertex, victim, after), room)
+                found = _enter(store, renamed, layer, left, use, tables, report)
                 if found < 0:
                     return found
                 if total >= cost[found]:
@@ -268,19 +229,19 @@ def search(
     """
     by_outputs, by_inputs = both or relaxations(inputs, outputs, buffer_words)
     layer = (inputs, outputs, buffer_words)
-    report = np.zeros(4, np.int64)  # lower bound, states expanded, moves, states kept
-    path = np.zeros((limit + 2, 2), np.int64)
+    report = np.zeros(4, np.int64)  # lower bound, states expanded, the last one, states kept
     room = min(most_states, 1 << 14)
     while True:
         report[:] = 0
         tables = (by_outputs.rules, by_outputs.table, by_inputs.rules, by_inputs.table)
-        answer = _search(layer, output_price, limit, room, estimate and output_price == 2, tables, (report, path))
+        store = _new_store(room, outputs)
+        answer = _search(layer, output_price, limit, store, estimate and output_price == 2, tables, report)
         if answer == _OUT_OF_STATES and room < most_states:
             room = min(most_states, 16 * room)
             continue
         if answer != _TABLE_FULL:
             break
-        fuller = max(by_outputs, by_inputs, key=lambda relaxation: relaxation.states / 2**relaxation.table_bits)
+        fuller = max(by_outputs, by_inputs, key=lambda one: one.table[1][-1] / 2**one.table_bits)
         if not fuller.grow():
             return ExactSearch(int(report[0]), None, None, int(report[1]), complete=False)
     expanded = int(report[1])
@@ -288,8 +249,13 @@ def search(
         return ExactSearch(int(report[0]), None, None, expanded, complete=False)
     if answer > limit:
         return ExactSearch(limit + 1, None, None, expanded, complete=True)
-    moves = [(int(vertex), int(victim)) for vertex, victim in path[: int(report[2])][::-1]]
-    return ExactSearch(int(answer), int(answer), _in_first_names(inputs, outputs, moves), expanded, complete=True)
+    *_, parent, move = store
+    state, moves = int(report[2]), []
+    while parent[state] >= 0:
+        moves.append((int(move[state, 0]), int(move[state, 1])))
+        state = parent[state]
+    path = _in_first_names(inputs, outputs, moves[::-1])
+    return ExactSearch(int(answer), int(answer), path, expanded, complete=True)
 
 
 def _in_first_names(inputs: int, outputs: int, moves: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -298,12 +264,11 @@ def _in_first_names(inputs: int, outputs: int, moves: list[tuple[int, int]]) -> 
     room = working_space(inputs, outputs)
     renamed, row_order, column_order = room[:3]
     name = list(range(inputs + outputs))
-    in_x = in_y = 0
+    held = 0
     path = []
     for vertex, victim in moves:
         path.append((name[vertex], name[victim] if victim >= 0 else -1))
-        in_x, in_y = _read(rows, inputs, outputs, in_x, in_y, vertex, victim, after)
-        in_x, in_y = canonical(after, inputs, outputs, in_x, in_y, room)
+        held = canonical(after, inputs, outputs, _read(rows, inputs, held, vertex, victim, after), room)
         rows[:] = renamed
         name = [name[old] for old in column_order] + [name[inputs + old] for old in row_order]
     return tuple(path)

@@ -8,13 +8,7 @@ from jouleloop.errors import raise_all, unknown
 from jouleloop.terminal.console import print_table, stdout
 from jouleloop.terminal.splice import AsJson
 from jouleloop.theory.commands import BOUNDS, command, parse_values
-from jouleloop.theory.gemmini.compare import (
-    PAPER_RATIO,
-    PAPER_VENDOR_UTILIZATION,
-    Comparison,
-    compare,
-    comparison_bounds,
-)
+from jouleloop.theory.gemmini.compare import PAPER_RATIO, PAPER_UTILIZATION, Comparison, compare, comparison_bounds
 from jouleloop.theory.gemmini.optimum import Objective
 from jouleloop.theory.gemmini.tile import GemminiConfig, checked, resnet50
 from jouleloop.theory.layers import ConvLayer
@@ -61,7 +55,7 @@ def print_gemmini_bounds(
         return
     print_table(_table(comparisons, title))
     low, high = PAPER_RATIO
-    said = ", ".join(f"{name} {float(share):.0%}" for name, share in PAPER_VENDOR_UTILIZATION.items())
+    said = ", ".join(f"{name} {float(share):.0%}" for name, share in PAPER_UTILIZATION.items())
     stdout.print(f"Paper 001: estimate ratios {float(low):.0%} to {float(high):.0%}; vendor scratchpad {said}.")
 
 

@@ -20,7 +20,7 @@ from jouleloop.theory.layers import ConvLayer
 PAPER_RATIO = (Fraction(45, 100), Fraction(85, 100))
 """001 Section 5: the paper's tiles use between 45 % and 85 % of the vendor's estimated communication, all layers."""
 
-PAPER_VENDOR_UTILIZATION = {"conv4": Fraction(99, 100), "conv5": Fraction(93, 100)}
+PAPER_UTILIZATION = {"conv4": Fraction(99, 100), "conv5": Fraction(93, 100)}
 """001 Section 5: scratchpad utilization of the vendor's tile."""
 
 
@@ -30,14 +30,12 @@ class TileFacts:
 
     tile: ConvTile
     rows: TileRows
-    """Buffer rows it allocates."""
     scratchpad_utilization: Fraction
     accumulator_utilization: Fraction
     """Shares of the rows that a tile may use."""
     estimated_rows: Fraction
     """The paper's estimated communication, in rows."""
     traffic_words: int
-    """Words that cross, over the layer."""
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from enum import StrEnum
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.theory.counting import Floats, Ints
 from jouleloop.theory.gemmini.tile import (
     CHIP,
     ConvTile,
@@ -17,14 +17,11 @@ from jouleloop.theory.gemmini.tile import (
     estimated_rows,
     tile_rows,
     traffic_words,
-    vendor_tile,
     window_pixels,
 )
 from jouleloop.theory.layers import ConvLayer, useful_sides
 
 _ACCUMULATOR_ROWS_LIMIT = 1 << 15
-
-IntArray = npt.NDArray[np.int64]
 
 
 class Objective(StrEnum):
@@ -69,9 +66,8 @@ def optimal_tile(
     """
     checked(layer)
     if config.accumulator_rows > _ACCUMULATOR_ROWS_LIMIT:
-        raise InputError(
-            Fault("the accumulator is too large", allowed=f"at most {_ACCUMULATOR_ROWS_LIMIT} rows for a tile")
-        )
+        most = f"at most {_ACCUMULATOR_ROWS_LIMIT} rows for a tile"
+        raise InputError(Fault("the accumulator is too large", allowed=most))
     best: OptimalTile | None = None
     evaluated = 0
     search = _by_estimate if objective is Objective.ESTIMATE else _by_traffic
@@ -97,7 +93,7 @@ def optimal_tile(
     return OptimalTile(best.tile, best.value, evaluated)
 
 
-def output_blocks(most: int, *sides: IntArray) -> IntArray:
+def output_blocks(most: int, *sides: Ints) -> Ints:
     """Return all (channels or groups of them, batch, rows, cols) of these sides with a product of at most ``most``.
 
     Shape (4, blocks), in lexical order of channels, rows, cols, batch; the sides are in ascending order.
@@ -117,9 +113,7 @@ def output_blocks(most: int, *sides: IntArray) -> IntArray:
     return blocks[:, np.lexsort(blocks[[1, 3, 2, 0]])]
 
 
-def _rough_values(
-    layer: ConvLayer, config: GemminiConfig, objective: Objective, tiles: IntArray
-) -> npt.NDArray[np.float64]:
+def _rough_values(layer: ConvLayer, config: GemminiConfig, objective: Objective, tiles: Ints) -> Floats:
     """Return the objective of every column of ``tiles`` in floating point, for the estimate but for a factor."""
     if objective is Objective.TRAFFIC:
         return np.asarray(traffic_words(layer, ConvTile(*tiles.astype(np.float64))))
@@ -128,20 +122,16 @@ def _rough_values(
     return np.asarray((rows.scratchpad + rows.outputs) / many.operations)
 
 
-def _tiles(*sides: IntArray | int) -> IntArray:
+def _tiles(*sides: Ints | int) -> Ints:
     """Return tiles as columns, from sides in the order of `ConvTile`, numbers standing for all tiles."""
     return np.array(np.broadcast_arrays(*sides), dtype=np.int64)
 
 
-def _by_estimate(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -> Iterator[IntArray]:
+def _by_estimate(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -> Iterator[Ints]:
     side = config.array_side
-
-    def upto(size: int, first: int = 1) -> IntArray:
-        return np.arange(first, size + 1)
-
-    image = [upto(size, size if whole_image else 1) for size in (layer.out_height, layer.out_width)]
-    channel_groups = upto(-(-layer.out_channels // side))
-    groups, batch, rows, cols = output_blocks(config.accumulator_rows, channel_groups, upto(layer.batch), *image)
+    image = [np.arange(size if whole_image else 1, size + 1) for size in (layer.out_height, layer.out_width)]
+    channel_groups, batches = np.arange(1, -(-layer.out_channels // side) + 1), np.arange(1, layer.batch + 1)
+    groups, batch, rows, cols = output_blocks(config.accumulator_rows, channel_groups, batches, *image)
     out_channels = np.minimum(groups * side, layer.out_channels)
     for filter_rows in range(1, layer.filter_height + 1):
         for filter_cols in range(1, layer.filter_width + 1):
@@ -156,7 +146,7 @@ def _by_estimate(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) 
                 yield _tiles(*fitting, filter_rows, filter_cols, channels[keep])
 
 
-def _by_traffic(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -> Iterator[IntArray]:
+def _by_traffic(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -> Iterator[Ints]:
     image = [np.array([n] if whole_image else useful_sides(n)) for n in (layer.out_height, layer.out_width)]
     batches = np.array(useful_sides(layer.batch))
     for channels in useful_sides(layer.out_channels):
@@ -171,7 +161,7 @@ def _by_traffic(layer: ConvLayer, config: GemminiConfig, *, whole_image: bool) -
                 yield _tiles(batch[keep], rows[keep], cols[keep], channels, filter_rows, filter_cols, longest)
 
 
-def _longest_channels(layer: ConvLayer, config: GemminiConfig, window: IntArray, filters: int) -> IntArray:
+def _longest_channels(layer: ConvLayer, config: GemminiConfig, window: Ints, filters: int) -> Ints:
     """Return the longest input-channel side that fits beside each input window."""
     best = np.zeros(len(window), dtype=np.int64)
     for groups in range(1, -(-layer.in_channels // config.array_side) + 1):
@@ -180,20 +170,7 @@ def _longest_channels(layer: ConvLayer, config: GemminiConfig, window: IntArray,
     return best
 
 
-@dataclass(frozen=True)
-class LargestTiles:
-    """All tiles of most operations whose words fit, and what their estimated communication would be."""
-
-    operations: int
-    """Operations of each of the tiles."""
-    tiles: tuple[ConvTile, ...]
-    ratios: tuple[Fraction, ...]
-    """Estimated communication over the vendor's, a number a tile."""
-    fit_rows: tuple[bool, ...]
-    """Whether the tile fits the rows that Gemmini allocates too, a flag a tile."""
-
-
-def largest_tiles(layer: ConvLayer, config: GemminiConfig = CHIP) -> LargestTiles:
+def largest_tiles(layer: ConvLayer, config: GemminiConfig = CHIP) -> list[ConvTile]:
     """Return every integer tile of most operations under capacities in words (128 K and 8 K on the default chip).
 
     Source: 001 Section 5: problem (6), with one buffer for inputs and filter and integral sides.
@@ -220,6 +197,4 @@ def largest_tiles(layer: ConvLayer, config: GemminiConfig = CHIP) -> LargestTile
                 ConvTile(*map(int, (batch[i], rows[i], cols[i], outs[i], filter_rows, filter_cols, channels[i])))
                 for i in np.flatnonzero(operations == best)
             ]
-    vendor = estimated_rows(layer, vendor_tile(layer, config), config)
-    ratios = tuple(estimated_rows(layer, tile, config) / vendor for tile in tiles)
-    return LargestTiles(best, tuple(tiles), ratios, tuple(tile_rows(layer, tile, config).fit(config) for tile in tiles))
+    return tiles

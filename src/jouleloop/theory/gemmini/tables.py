@@ -9,25 +9,23 @@ from matplotlib.figure import Figure
 
 from jouleloop.columns import read_table
 from jouleloop.layouts import declared
-from jouleloop.theory.gemmini.compare import PAPER_RATIO, PAPER_VENDOR_UTILIZATION, Comparison, compare
+from jouleloop.theory.gemmini.compare import PAPER_RATIO, PAPER_UTILIZATION, compare
 from jouleloop.theory.gemmini.optimum import Objective, largest_tiles
-from jouleloop.theory.gemmini.tile import resnet50
-
-
-def resnet_comparisons(batch: int = 1000) -> list[Comparison]:
-    """Return, for the five ResNet-50 sizes, both objectives, and the estimate with the whole image where it fits."""
-    layers = resnet50(batch)
-    results = [compare(layer, objective=objective) for objective in Objective for layer in layers]
-    results += [compare(layer, whole_image=True) for layer in layers if layer.name in {"conv4", "conv5"}]
-    return results
+from jouleloop.theory.gemmini.tile import CHIP, estimated_rows, resnet50, tile_rows, vendor_tile
 
 
 def comparison_table(batch: int = 1000) -> pd.DataFrame:
-    """Return a row a layer and tile: rows, estimate, traffic, utilization, beside the paper's statements."""
+    """Return a row a ResNet-50 layer and tile: rows, estimate, traffic, utilization, beside the paper's statements.
+
+    Both objectives, and the estimate with the whole image where it fits.
+    """
+    layers = resnet50(batch)
+    comparisons = [compare(layer, objective=objective) for objective in Objective for layer in layers]
+    comparisons += [compare(layer, whole_image=True) for layer in layers if layer.name in {"conv4", "conv5"}]
     rows = []
-    for comparison in resnet_comparisons(batch):
+    for comparison in comparisons:
         for who, facts in (("vendor", comparison.vendor), ("best", comparison.best)):
-            said = PAPER_VENDOR_UTILIZATION.get(comparison.layer.name) if who == "vendor" else None
+            said = PAPER_UTILIZATION.get(comparison.layer.name) if who == "vendor" else None
             rows.append(
                 {
                     "layer": comparison.layer.name,
@@ -55,15 +53,16 @@ def largest_table() -> pd.DataFrame:
     """Return how far the estimates of the largest tiles (the paper's own problem) lie apart, a row a layer."""
     rows = []
     for layer in resnet50():
-        found = largest_tiles(layer)
-        fitting = [float(ratio) for ratio, fits in zip(found.ratios, found.fit_rows, strict=True) if fits]
+        tiles, vendor = largest_tiles(layer), estimated_rows(layer, vendor_tile(layer), CHIP)
+        ratios = [float(estimated_rows(layer, tile, CHIP) / vendor) for tile in tiles]
+        fitting = [ratio for ratio, tile in zip(ratios, tiles, strict=True) if tile_rows(layer, tile, CHIP).fit(CHIP)]
         rows.append(
             {
                 "layer": layer.name,
-                "operations": found.operations,
-                "tiles": len(found.tiles),
-                "least_estimate_over_vendor": float(min(found.ratios)),
-                "most_estimate_over_vendor": float(max(found.ratios)),
+                "operations": tiles[0].operations,
+                "tiles": len(tiles),
+                "least_estimate_over_vendor": min(ratios),
+                "most_estimate_over_vendor": max(ratios),
                 "tiles_that_fit_rows": len(fitting),
                 "least_of_those": min(fitting, default=None),
                 "most_of_those": max(fitting, default=None),

@@ -1,12 +1,12 @@
 """Convolution tiles on Gemmini: rows of scratchpad and accumulator, the communication estimate, the vendor's tile."""
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from jouleloop.errors import AssumptionError, Fault, raise_all
-from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
+from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer, below_one
 
 _SIDES = ("batch", "out_height", "out_width", "out_channels", "filter_height", "filter_width", "in_channels")
 """The loops of `ConvLayer` in the order of `ConvTile.sides`."""
@@ -32,22 +32,11 @@ class GemminiConfig:
     """Whether only half of each buffer is there for a tile."""
 
     def __post_init__(self) -> None:
-        raise_all(
-            [
-                Fault("must be at least 1", field=field.name, value=getattr(self, field.name))
-                for field in fields(self)
-                if getattr(self, field.name) < 1 and field.name != "double_buffered"
-            ],
-            AssumptionError,
-        )
-        raise_all(
-            [
-                Fault(f"the {name} holds no row", field=f"{name}_bytes", allowed="at least one row a tile")
-                for name, rows in (("scratchpad", self.scratchpad_rows), ("accumulator", self.accumulator_rows))
-                if rows < 1
-            ],
-            AssumptionError,
-        )
+        sizes = {name: size for name, size in vars(self).items() if name != "double_buffered"}
+        raise_all(below_one(sizes), AssumptionError)
+        rows = {"scratchpad": self.scratchpad_rows, "accumulator": self.accumulator_rows}
+        empty = [name for name in rows if rows[name] < 1]
+        raise_all([Fault(f"the {name} holds no row", None, f"{name}_bytes") for name in empty], AssumptionError)
 
     @property
     def scratchpad_rows(self) -> int:

@@ -11,19 +11,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.theory.counting import Ints
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, Piece, irredundant, nonnegative_vertices
 from jouleloop.theory.loop_nest.hbl import hbl_exponents
-from jouleloop.theory.loop_nest.hbl_lattice import Row, Subspace, certify, span, whole
+from jouleloop.theory.loop_nest.hbl_lattice import Row, Subspace, certify, coordinate_subspace, span
 from jouleloop.theory.loop_nest.nest import LoopNest
 from jouleloop.theory.simplex import minimise
 
 _POINTS_LIMIT = 4_000_000
 _LOOP = "|{}|"
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class AffineTile:
     side_exponents: tuple[Fraction, ...]
     """The sides of the parallelepiped: an integer vector each, and its length as a power of M."""
 
-    def points(self, cache_words: int) -> IntArray:
+    def points(self, cache_words: int) -> Ints:
         """Return the points of the tile for a cache of M words, shape (points, loops); sides are rounded down.
 
         Raises `InputError` where there are too many.
@@ -127,7 +125,7 @@ def rectangle_exponent(nest: LoopNest, exponents: Sequence[Fraction]) -> Fractio
     return minimise([Fraction(1)] * len(bases) + list(exponents), rows, [1] * size).value
 
 
-def image_words(matrix: Sequence[Sequence[int]], points: IntArray) -> int:
+def image_words(matrix: Sequence[Sequence[int]], points: Ints) -> int:
     """Return the words of an array that ``points`` touch, by listing them."""
     return len(np.unique(points @ np.array(matrix, dtype=np.int64).T, axis=0))
 
@@ -151,7 +149,8 @@ def _rank_rows(nest: LoopNest) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 def _violated(nest: LoopNest, weights: Sequence[Fraction]) -> Iterator[Subspace]:
     chosen = {name: min(weight, Fraction(1)) for name, weight in zip(nest.arrays, weights, strict=True)}
-    proof = certify(nest.arrays, chosen, whole(len(nest.loops)))
+    size = len(nest.loops)
+    proof = certify(nest.arrays, chosen, coordinate_subspace(range(size), size))
     if proof.violated is not None:
         yield proof.violated
     elif not proof.proven:

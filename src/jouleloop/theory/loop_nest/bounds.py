@@ -11,8 +11,8 @@ from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, Piece, closed_form, describe_form, theorem_2
 from jouleloop.theory.loop_nest.integer_tile import Fit, IntegerTile, integer_tile
 from jouleloop.theory.loop_nest.nest import ASSUME_BOUNDS, ASSUME_CACHE, ASSUME_USED, LoopNest, check_cache
-from jouleloop.theory.loop_nest.programs import TileSolution, hbl, tile
-from jouleloop.theory.simplex import ExactOptimum, Form, powers
+from jouleloop.theory.loop_nest.programs import TileSolution, hbl, tile_at
+from jouleloop.theory.simplex import ExactOptimum, Form, Scale, powers
 
 ASSUME_LONG = "the loops are so long that no bound cuts the tile of LP (3.3) (004, Section 3)"
 ASSUME_SPILLS = "some array is larger than the cache; else all is read once and M is no bound (004, Section 6.3)"
@@ -26,19 +26,16 @@ class NestReport:
 
     nest: LoopNest
     cache_words: int
-    """The question."""
     large: ExactOptimum
     """LP (3.2) and (3.3)."""
     solution: TileSolution
     """LP (5.1) and its dual (5.5)–(5.6), with the family of optimal tiles."""
     form: ClosedForm
-    """The closed form for all bounds."""
     subset: tuple[int, ...]
     """The 𝒬 of Theorem 2 that reaches the least exponent."""
     subset_exponent: Form
     """k̂ by the 2^d formula of Theorem 2."""
     tile: IntegerTile
-    """The integer tile that fits."""
 
     @property
     def active(self) -> Piece:
@@ -52,7 +49,7 @@ def analyse(nest: LoopNest, cache_words: int, fit: Fit = Fit.EACH) -> NestReport
     Raises `AssumptionError` where M < 2 or not even one point fits.
     """
     check_cache(cache_words)
-    solution = tile(nest, cache_words)
+    solution = tile_at(nest, Scale(cache_words, nest.bounds))
     form = closed_form(nest)
     exponent, subset = theorem_2(nest, solution.scale)
     chosen = integer_tile(nest, cache_words, fit=fit, solution=solution, form=form)
@@ -80,7 +77,7 @@ def nest_bounds(report: NestReport) -> list[Bound]:
         return Bound(name, source, value, "words", needs, note)
 
     large = monomial((1 - report.large.value, *(Fraction(1),) * len(nest.loops)), nest, cache)
-    least = monomial(tuple(1 - c for c in active.form), nest, cache)
+    volume, least = (monomial(one, nest, cache) for one in (active.form, tuple(1 - c for c in active.form)))
     proven = communication_with_constants(form, nest, cache)
     everything = sum(nest.array_sizes_words)
     subset = ", ".join(nest.loops[loop] for loop in report.subset)
@@ -96,14 +93,7 @@ def nest_bounds(report: NestReport) -> list[Bound]:
         power("tile_exponent_theorem_2", "004 Theorem 2 (2^d formula)", report.subset_exponent, f"𝒬 = {{{subset}}}"),
         power("tile_exponent_dual_lp", "004 LP (5.5)–(5.6)", active.form, dual_note),
         power("tile_exponent_lp", "004 LP (5.1), Theorem 3", optimum, describe_form(optimum, nest.loops)),
-        Bound(
-            "tile_volume_bound",
-            "004 Theorem 2",
-            monomial(active.form, nest, cache),
-            "operations",
-            base,
-            form.tile_text(),
-        ),
+        Bound("tile_volume_bound", "004 Theorem 2", volume, "operations", base, form.tile_text()),
         words(lower, "004 Theorem 2, Section 2", least, (*base, spills, omega), form.communication_text()),
         words("array_sizes", "004 Section 6.3", everything, (used, whole, once), sizes_note),
         words(f"{lower}_with_constants", kept, proven, (*base, once), kept_note),
@@ -127,10 +117,8 @@ def _tile_records(report: NestReport, base: tuple[Assumption, ...]) -> list[Boun
         Bound("integer_tile_communication", section, words, "words", base, moved),
     ]
     for name, exponent, side in zip(nest.loops, report.solution.tile_exponents, chosen.sides, strict=True):
-        length, note = (
-            monomial(exponent, nest, cache),
-            f"integer tile: {side}; λ = {describe_form(exponent, nest.loops)}",
-        )
+        length, form = monomial(exponent, nest, cache), describe_form(exponent, nest.loops)
+        note = f"integer tile: {side}; λ = {form}"
         records.append(Bound(f"tile_side.{name}", "004 LP (5.1)", length, "iterations", base, note))
         records.append(Bound(f"integer_tile_side.{name}", section, side, "iterations", base))
     return records

@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from jouleloop.errors import Fault, InputError
+from jouleloop.theory.counting import Ints
 from jouleloop.theory.loop_nest.nest import LoopNest
 from jouleloop.theory.simplex import Form, Scale, linprog
 
 _BASES_LIMIT = 2_000_000
 _CHUNK = 20_000
 _MARGIN = 1e-9
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -148,12 +147,11 @@ class VertexTable:
 
     groups: tuple[tuple[int, ...], ...]
     """Loops that share their support, by position."""
-    weights: IntArray
+    weights: Ints
     """s, shape (vertices, arrays)."""
-    zeta: IntArray
+    zeta: Ints
     """ζ of one loop a group, shape (vertices, groups)."""
     common: int
-    """The common denominator."""
 
 
 def _vertices(nest: LoopNest) -> VertexTable:
@@ -177,13 +175,13 @@ def vertex_table(arrays: int, users: tuple[tuple[int, ...], ...]) -> VertexTable
     return VertexTable(tuple(tuple(group) for group in by_users.values()), points, zeta, common)
 
 
-def nonnegative_vertices(rows: IntArray, right: IntArray) -> tuple[IntArray, int]:
+def nonnegative_vertices(rows: Ints, right: Ints) -> tuple[Ints, int]:
     """Return the vertices of {x >= 0, ``rows`` x >= ``right``} as whole numbers over one common denominator."""
     points, common = _arrangement(rows, right)
     return points[(points @ rows.T >= common * right).all(axis=1)], common
 
 
-def _arrangement(rows: IntArray, right: IntArray) -> tuple[IntArray, int]:
+def _arrangement(rows: Ints, right: Ints) -> tuple[Ints, int]:
     """Return every point x >= 0 where as many of the planes x_j = 0, ``rows`` x = ``right`` meet as there are x_j."""
     size = rows.shape[1]
     planes = np.vstack([np.eye(size, dtype=np.int64), rows])
@@ -197,13 +195,13 @@ def _arrangement(rows: IntArray, right: IntArray) -> tuple[IntArray, int]:
     return np.unique(points, axis=0), common
 
 
-def _chunks(planes: int, arrays: int) -> Iterator[IntArray]:
+def _chunks(planes: int, arrays: int) -> Iterator[Ints]:
     combinations = itertools.combinations(range(planes), arrays)
     while block := list(itertools.islice(combinations, _CHUNK)):
         yield np.array(block, dtype=np.int64)
 
 
-def _solve(matrices: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
+def _solve(matrices: Ints, right: Ints) -> tuple[Ints, Ints]:
     """Return numerators and denominators of all nonnegative solutions; floats propose, whole numbers verify."""
     floats = matrices.astype(np.float64)
     determinants = np.rint(np.linalg.det(floats)).astype(np.int64)
@@ -218,7 +216,7 @@ def _solve(matrices: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
     return numerators[keep], np.abs(determinants[keep])
 
 
-def irredundant(terms: IntArray) -> IntArray:
+def irredundant(terms: Ints) -> Ints:
     """Return the positions of the rows (c_0, c_1, …) of which c_0 + Σ c_i β_i alone is least for some β >= 0."""
     terms, first = np.unique(terms, axis=0, return_index=True)
     undominated = [(terms <= term).all(axis=1).sum() == 1 for term in terms]
@@ -227,7 +225,7 @@ def irredundant(terms: IntArray) -> IntArray:
     return np.asarray(first[needed])
 
 
-def _is_least_somewhere(term: IntArray, others: IntArray) -> bool:
+def _is_least_somewhere(term: Ints, others: Ints) -> bool:
     """Whether some direction (β_0, β) >= 0 makes ``term`` strictly less than all ``others``, by a linear program."""
     width = len(term)
     rows = np.column_stack([term - others, np.ones(len(others))])

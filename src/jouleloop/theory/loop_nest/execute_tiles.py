@@ -1,22 +1,23 @@
-"""Tiled projective loop nests: executed block by block with every word counted, and the cheapest one in closed form."""
+"""Projective loop nests executed: tiled in a cache, with the cheapest schedule in closed form, and on many processors.
+
+docs/theory-projective-nests.md has the model of processors and its bound (after Irony, Toledo, Tiskin, [ITT04] of 004).
+"""
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault, InputError
-from jouleloop.theory.counting import BlockMemory, Moved, Place, random_operands
+from jouleloop.theory.counting import BlockMemory, Floats, Ints, Moved, blocks, grids_of, random_operands
 from jouleloop.theory.layers import useful_sides
+from jouleloop.theory.loop_nest.closed_form import ClosedForm
 from jouleloop.theory.loop_nest.nest import LoopNest
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _POINTS_LIMIT = 10**8
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,11 @@ class TiledRun:
     """What a tiled schedule did."""
 
     tiles: int
-    """Tiles executed."""
     operations: int
     """Points of the iteration space executed, over all tiles."""
     cache: BlockMemory
     """The cache afterwards, with the words that it counted."""
-    results: tuple[FloatArray, ...]
+    results: tuple[Floats, ...]
     """The written arrays, for every output of the nest."""
     steps: tuple[tuple[tuple[int, ...], Moved], ...]
     """Where each of the first tiles starts in every loop, and what it made move; as many as were asked for."""
@@ -38,7 +38,7 @@ class TiledRun:
 def run_tiled(
     nest: LoopNest,
     sides: Sequence[int],
-    inputs: Sequence[FloatArray],
+    inputs: Sequence[Floats],
     *,
     order: Sequence[int] | None = None,
     reuse: bool = True,
@@ -57,10 +57,10 @@ def run_tiled(
 
     Source: the tiled loop nest of 004 Section 1, the tile of 004 Section 5.
 
-    Raises `InputError` where sides, order or shapes do not belong to the nest, or the nest is too large to execute.
+    Raises `InputError` where sides or order do not belong to the nest, or the nest is too large to execute.
     """
     order = tuple(range(len(nest.loops))) if order is None else tuple(order)
-    _check(nest, sides, inputs, order)
+    _check(nest, sides, order)
     reading = iter(inputs)
     slow = {
         name: np.full(nest.shape(array), np.nan) if array in nest.outputs else next(reading)
@@ -70,7 +70,8 @@ def run_tiled(
     cache = BlockMemory(slow, made)
     tiles = operations = 0
     steps = []
-    for tile in _tiles(nest, sides, order):
+    for block in blocks(nest.bounds, sides, order):
+        tile = [block[loop] for loop in range(len(nest.loops))]
         places = (tuple(tile[loop] for loop in support) for support in nest.supports)
         moved = cache.enter(dict(zip(slow, places, strict=True)), slow if reuse else ())
         multiply(nest, [cache.blocks[name] for name in slow], tile)
@@ -83,23 +84,13 @@ def run_tiled(
     return TiledRun(tiles, operations, cache, tuple(slow[name] for name in made), tuple(steps))
 
 
-def random_inputs(nest: LoopNest, seed: int = 0) -> list[FloatArray]:
+def random_inputs(nest: LoopNest, seed: int = 0) -> list[Floats]:
     """Return small whole numbers, as floats, for every array that the nest only reads: sums of them are exact."""
-    return [array.astype(np.float64) for array in random_operands(_input_shapes(nest), seed, largest=3)]
+    shapes = [nest.shape(array) for array in range(len(nest.arrays)) if array not in nest.outputs]
+    return [array.astype(np.float64) for array in random_operands(shapes, seed, largest=3)]
 
 
-def _input_shapes(nest: LoopNest) -> list[tuple[int, ...]]:
-    return [nest.shape(array) for array in range(len(nest.arrays)) if array not in nest.outputs]
-
-
-def _tiles(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> Iterator[Place]:
-    starts = [range(0, nest.bounds[loop], sides[loop]) for loop in order]
-    for corner in itertools.product(*starts):
-        at = dict(zip(order, corner, strict=True))
-        yield tuple(range(at[loop], min(at[loop] + sides[loop], nest.bounds[loop])) for loop in range(len(nest.loops)))
-
-
-def multiply(nest: LoopNest, blocks: Sequence[FloatArray], place: Sequence[range]) -> None:
+def multiply(nest: LoopNest, blocks: Sequence[Floats], place: Sequence[range]) -> None:
     """Add to the block of every output the product of the blocks of the inputs, over the loops' ranges ``place``."""
     terms = ["".join(_LETTERS[loop] for loop in support) for support in nest.supports]
     reading = [array for array in range(len(terms)) if array not in nest.outputs]
@@ -112,7 +103,7 @@ def multiply(nest: LoopNest, blocks: Sequence[FloatArray], place: Sequence[range
         blocks[array][...] += repeats * np.einsum(subscripts, *operands, optimize=True)
 
 
-def _check(nest: LoopNest, sides: Sequence[int], inputs: Sequence[FloatArray], order: Sequence[int]) -> None:
+def _check(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> None:
     if not nest.bounds or nest.operations > _POINTS_LIMIT:
         raise InputError(Fault("the nest is too large to execute", allowed=f"at most {_POINTS_LIMIT} operations"))
     if len(sides) != len(nest.loops) or any(
@@ -123,14 +114,9 @@ def _check(nest: LoopNest, sides: Sequence[int], inputs: Sequence[FloatArray], o
         )
     if sorted(order) != list(range(len(nest.loops))):
         raise InputError(Fault("no order of the loops", field="order", value=tuple(order)))
-    shapes = _input_shapes(nest)
-    if [array.shape for array in inputs] != shapes:
-        raise InputError(Fault("inputs of other shapes", field="inputs", allowed=str(shapes)))
 
 
 _SCHEDULES_LIMIT = 20_000_000
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -140,15 +126,6 @@ class TiledSchedule:
     sides: tuple[int, ...]
     order: tuple[int, ...]
     transfers_words: int
-
-
-def schedule_words(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> int:
-    """Return the words that `jouleloop.theory.loop_nest.execute_tiles.run_tiled` moves with reuse, without running it.
-
-    A block stays while only loops inside the innermost loop that indexes it advance. So an array moves as often as
-    the other loops outside that one have tiles; of an output each pass but the first loads, and each stores.
-    """
-    return int(_words(nest, np.array([sides], dtype=np.int64), tuple(order))[0])
 
 
 def best_schedule(nest: LoopNest, cache_words: int) -> TiledSchedule:
@@ -170,13 +147,18 @@ def best_schedule(nest: LoopNest, cache_words: int) -> TiledSchedule:
         raise AssumptionError(Fault("no tile fits the cache", value=cache_words))
     found = []
     for order in orders:
-        words = _words(nest, tiles, order)
+        words = schedule_words(nest, tiles, order)
         index = int(words.argmin())
         found.append(TiledSchedule(tuple(int(side) for side in tiles[index]), order, int(words[index])))
     return min(found, key=lambda schedule: schedule.transfers_words)
 
 
-def _words(nest: LoopNest, tiles: IntArray, order: tuple[int, ...]) -> IntArray:
+def schedule_words(nest: LoopNest, tiles: Ints, order: Sequence[int]) -> Ints:
+    """Return the words that `run_tiled` moves with reuse, without running it, for every row of sides.
+
+    A block stays while only loops inside the innermost loop that indexes it advance. So an array moves as often as
+    the other loops outside that one have tiles; of an output each pass but the first loads, and each stores.
+    """
     counts = -(-np.array(nest.bounds, dtype=np.int64) // tiles)
     total = np.zeros(len(tiles), dtype=np.int64)
     for array, (support, size) in enumerate(zip(nest.supports, nest.array_sizes_words, strict=True)):
@@ -190,3 +172,88 @@ def _words(nest: LoopNest, tiles: IntArray, order: tuple[int, ...]) -> IntArray:
                 outside = outside * counts[:, loop]
         total += size * (2 * passes - 1 if array in nest.outputs else passes)
     return total
+
+
+@dataclass(frozen=True)
+class GridRun:
+    """What a run on a grid of processors did."""
+
+    operations: tuple[int, ...]
+    """Points that each processor computed."""
+    touched_words: tuple[int, ...]
+    """Words of all arrays that each processor touched, Σ_j |φ_j(S)|."""
+    moved_words: tuple[int, ...]
+    """Words of inputs that each processor received and of partial sums that it sent."""
+    results: tuple[Floats, ...]
+
+
+def least_touched_words(form: ClosedForm, points: float) -> float:
+    """Return a lower bound on Σ_j |φ_j(S)| of any set S of so many ``points`` of a nest with bounds.
+
+    With c = Σ s_j; arrays of the same loops share their s_j evenly, which HBL allows and the means reward.
+    """
+    nest, least = form.nest, 0.0
+    alike = [[other for other in range(len(nest.arrays)) if nest.supports[other] == own] for own in nest.supports]
+    for piece in form.pieces:
+        total = float(piece.cache_weight)
+        if total:
+            weights = [float(sum(piece.array_weights[one] for one in group)) / len(group) for group in alike]
+            scale = math.prod((weight / total) ** weight for weight in weights if weight)
+            loops = math.prod(L ** float(z) for L, z in zip(nest.bounds, piece.loop_weights, strict=True))
+            least = max(least, (points / (scale * loops)) ** (1 / total))
+    return least
+
+
+def best_grid(nest: LoopNest, processors: int) -> tuple[int, ...]:
+    """Return the numbers of processors along every loop, P in all, whose largest block touches the fewest words.
+
+    Raises `AssumptionError` where P is not a product of numbers that the loops can be cut into.
+    """
+    grids = list(grids_of(processors, nest.bounds))
+    if not grids:
+        raise AssumptionError(Fault("no grid of processors has a point for each", value=processors))
+    return min(grids, key=lambda grid: (sum(nest.footprints_words(_sides(nest, grid))), grid))
+
+
+def run_grid(nest: LoopNest, grid: Sequence[int], inputs: Sequence[Floats]) -> GridRun:
+    """Run the nest with one block of the iteration space on every processor of a grid.
+
+    A block of an array is owned by the processors that touch it, in even parts. Owners send their parts of inputs;
+    every processor computes with what it received, and sends partial sums to their owners, who add them. ``inputs``
+    has an array for every array of the nest that is not an output, of the shape of its support.
+    """
+    cuts = [_cuts(bound, parts) for bound, parts in zip(nest.bounds, grid, strict=True)]
+    reading = iter(inputs)
+    memory = [
+        np.zeros(nest.shape(array)) if array in nest.outputs else next(reading) for array in range(len(nest.arrays))
+    ]
+    operations, touched, moved = [], [], []
+    for place in itertools.product(*(range(parts) for parts in grid)):
+        block = tuple(cuts[loop][at] for loop, at in enumerate(place))
+        local: list[Floats] = []
+        words = foreign = 0
+        for array, support in enumerate(nest.supports):
+            part = memory[array][np.ix_(*(block[loop] for loop in support))]
+            # Its rank among the processors that touch the same block says which words of it are its own.
+            group = [loop for loop in range(len(grid)) if loop not in support]
+            sizes = [grid[loop] for loop in group]
+            rank = int(np.ravel_multi_index([place[loop] for loop in group], sizes)) if group else 0
+            own = len(np.array_split(np.arange(part.size), math.prod(sizes))[rank])
+            words, foreign = words + part.size, foreign + part.size - own
+            local.append(np.zeros(part.shape) if array in nest.outputs else part)
+        multiply(nest, local, block)
+        for array in nest.outputs:
+            memory[array][np.ix_(*(block[loop] for loop in nest.supports[array]))] += local[array]
+        operations.append(math.prod(map(len, block)))
+        touched.append(words)
+        moved.append(foreign)
+    return GridRun(tuple(operations), tuple(touched), tuple(moved), tuple(memory[array] for array in nest.outputs))
+
+
+def _cuts(bound: int, parts: int) -> list[range]:
+    ends = np.cumsum([0, *(len(part) for part in np.array_split(np.arange(bound), parts))])
+    return [range(int(low), int(high)) for low, high in itertools.pairwise(ends)]
+
+
+def _sides(nest: LoopNest, grid: Sequence[int]) -> tuple[int, ...]:
+    return tuple(-(-bound // parts) for bound, parts in zip(nest.bounds, grid, strict=True))

@@ -14,6 +14,7 @@ from jouleloop.theory.loop_nest.hbl_lattice import (
     coordinate_subspace,
     generate_lattice,
     independent_axes,
+    kernel,
     restrict,
 )
 from jouleloop.theory.loop_nest.nest import LoopNest
@@ -32,7 +33,6 @@ class RankConstraint:
     subgroup: Subspace
     """H, as its span."""
     rank: int
-    """Rank of H."""
     image_ranks: tuple[int, ...]
     """rank(φ_j(H)) in the order of the arrays."""
 
@@ -43,13 +43,11 @@ class HblResult:
 
     nest: LoopNest
     constraints: tuple[RankConstraint, ...]
-    """Every rank constraint, repeated ones included."""
     exponents: Mapping[str, Fraction]
     """Array → s_j: of all optimal solutions one whose largest exponent is smallest."""
     ranges: Mapping[str, tuple[Fraction, Fraction]]
     """Array → least and greatest s_j among the optimal solutions."""
     total: Fraction
-    """Σ s_j."""
     multipliers: tuple[Fraction, ...]
     """The optimal dual: one multiplier per distinct constraint, then one per upper bound s_j <= 1."""
     complete: bool
@@ -108,7 +106,7 @@ def hbl_exponents(nest: LoopNest, *, lattice_limit: int = LATTICE_LIMIT) -> HblR
     for all subgroups succeeds. The whole space of a family is always among the constraints.
     """
     size = len(nest.loops)
-    kernels = list(nest.kernels().values())
+    kernels = [kernel(matrix, size) for matrix in nest.arrays.values()]
     groups = independent_axes(kernels, size)
     constraints: list[RankConstraint] = []
     unclosed: list[Subspace] = []

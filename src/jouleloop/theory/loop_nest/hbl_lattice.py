@@ -48,11 +48,6 @@ def span(rows: Iterable[Sequence[int]], dimension: int) -> Subspace:
     return Subspace(dimension, _echelon([tuple(row) for row in rows], dimension))
 
 
-def whole(dimension: int) -> Subspace:
-    """Return Q^dimension."""
-    return span([[int(i == j) for j in range(dimension)] for i in range(dimension)], dimension)
-
-
 def kernel(matrix: Sequence[Sequence[int]], dimension: int) -> Subspace:
     """Return {x : matrix x = 0} in Q^dimension."""
     rows = _echelon([tuple(row) for row in matrix], dimension)

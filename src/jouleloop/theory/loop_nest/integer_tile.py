@@ -8,20 +8,18 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault
+from jouleloop.theory.counting import Floats, Ints
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form
 from jouleloop.theory.loop_nest.nest import LoopNest, check_cache
-from jouleloop.theory.loop_nest.programs import TileSolution, tile
-from jouleloop.theory.simplex import powers
+from jouleloop.theory.loop_nest.programs import TileSolution, tile_at
+from jouleloop.theory.simplex import Scale, powers
 
 _SLACK = 1e-11
 _BUDGET = 800_000
 _NODE_COST = 128
 _MOST_CANDIDATES = 1 << 18
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class Fit(StrEnum):
@@ -42,7 +40,6 @@ class IntegerTile:
     footprints_words: tuple[int, ...]
     """Words of every array that the tile touches."""
     fit: Fit
-    """The condition it meets."""
     optimal: bool
     """Whether it is proven that no integer tile that fits has more points."""
 
@@ -85,7 +82,7 @@ def integer_tile(
         raise AssumptionError(
             Fault("not even a tile of one point fits", field="cache", value=cache_words, allowed=least)
         )
-    solution = solution or tile(nest, cache_words)
+    solution = solution or tile_at(nest, Scale(cache_words, nest.bounds))
     form = form or closed_form(nest)
     search = _TileSearch(nest, cache_words, fit, form, budget)
     for vertex in solution.family:
@@ -133,7 +130,7 @@ class _TileSearch:
         self.zeta = np.array([[float(z) for z in piece.loop_weights] for piece in form.pieces])
         self.log_bounds = np.log(np.array(nest.bounds, dtype=np.float64))
         totals = self.weights.sum(axis=1)
-        self.constants: FloatArray = totals * math.log(cache_words)
+        self.constants: Floats = totals * math.log(cache_words)
         if fit is Fit.SUM:
             # The largest ∏ F_j^(s_j) under Σ F_j <= M is at F_j = M s_j / Σ s (weighted means).
             shares = np.divide(self.weights, totals[:, None], out=np.ones_like(self.weights), where=self.weights > 0)
@@ -194,7 +191,7 @@ class _TileSearch:
         if math.prod(sides) > math.prod(self.best):
             self.best = tuple(sides)
 
-    def finish(self, sides: list[Any], candidates: npt.NDArray[np.int64]) -> None:
+    def finish(self, sides: list[Any], candidates: Ints) -> None:
         """Try every candidate for the last loop but one, each with the largest side of the last loop."""
         loop, last = self.order[-2:]
         sides[loop] = candidates
@@ -206,7 +203,7 @@ class _TileSearch:
             self.take(sides)
         sides[loop] = sides[last] = 1
 
-    def upper_bounds(self, depth: int, sides: Sequence[int], candidates: npt.NDArray[np.int64]) -> FloatArray:
+    def upper_bounds(self, depth: int, sides: Sequence[int], candidates: Ints) -> Floats:
         """Return the log of an upper bound on the volume for every candidate side of the loop at ``depth``."""
         loop = self.order[depth]
         fixed = [position for position in self.order[:depth] if sides[position] > 1]
@@ -219,5 +216,5 @@ class _TileSearch:
         base = base - (covers @ logs[fixed] if fixed else 0.0)
         own = np.log(candidates.astype(np.float64))
         volumes = base[:, None] - users[:, None] * own[None, :]
-        least: FloatArray = volumes.min(axis=0) + logs.sum() + own
+        least: Floats = volumes.min(axis=0) + logs.sum() + own
         return least

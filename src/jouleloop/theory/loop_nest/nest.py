@@ -57,8 +57,6 @@ class LoopNest:
             faults.append(Fault("a loop nest needs at least one loop and one array"))
         if len(set(self.loops)) != size:
             faults.append(Fault("a loop index is named twice", None, "loops", ", ".join(self.loops)))
-        if self.bounds and len(self.bounds) != size:
-            faults.append(Fault(f"{len(self.bounds)} bounds for {size} loops", allowed="one bound a loop"))
         for name, matrix in self.arrays.items():
             faults += [
                 Fault(f"each subscript needs {size} integer coefficients", None, name, list(row))
@@ -136,10 +134,6 @@ class LoopNest:
         ]
         raise_all(faults, AssumptionError)
         return replace(self, bounds=tuple(int(bounds[name]) for name in self.loops))  # type: ignore[call-overload]
-
-    def kernels(self) -> dict[str, Subspace]:
-        """Return the kernel of every array's subscript map."""
-        return {name: kernel(matrix, len(self.loops)) for name, matrix in self.arrays.items()}
 
     def describe(self, subspace: Subspace) -> str:
         """Return a readable basis of ``subspace``, such as ``⟨i4 − 2·i6⟩``."""

@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
 
-from jouleloop.theory.loop_nest.nest import LoopNest, check_cache
+from jouleloop.theory.loop_nest.nest import LoopNest
 from jouleloop.theory.simplex import ExactOptimum, Form, Scale, Tableau, constant, logarithm, minimise
 
 _FACE_BASES = 300
@@ -41,17 +41,10 @@ def hbl(nest: LoopNest) -> ExactOptimum:
     return minimise([1] * len(nest.arrays), covers, [1] * len(nest.loops))
 
 
-def tile(nest: LoopNest, cache_words: int) -> TileSolution:
-    """Solve the tile LP (5.1) and its dual (5.5)–(5.6) for the bounds of the nest and a cache of M words.
-
-    Source: 004 eqs. (5.1), (5.5), (5.6), Theorem 3.
-    """
-    check_cache(cache_words)
-    return tile_at(nest, Scale(cache_words, nest.bounds))
-
-
 def tile_at(nest: LoopNest, scale: Scale, *, bases: int = _FACE_BASES) -> TileSolution:
     """Solve the tile LP (5.1) and its dual (5.5)–(5.6) for the log-bounds of ``scale``, exactly.
+
+    Source: 004 eqs. (5.1), (5.5), (5.6), Theorem 3.
 
     The family of optimal tiles is enumerated over at most ``bases`` bases of the simplex method; with 1, the family is
     the one tile that was found.

@@ -14,16 +14,8 @@ from jouleloop.theory.commands import BOUNDS, DATAFLOW, command
 from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.execute import run_checked
 from jouleloop.theory.manticore.formulas import manticore_bounds
-from jouleloop.theory.manticore.layer import (
-    WORD_BYTES,
-    check_algorithm,
-    conv_layer,
-    default_stack,
-    fc_layer,
-    is_convolution,
-)
-from jouleloop.theory.manticore.machine import Options, Variant
-from jouleloop.theory.manticore.text import draw_text
+from jouleloop.theory.manticore.layer import WORD_BYTES, conv_layer, default_stack, fc_layer, is_convolution
+from jouleloop.theory.manticore.machine import Options, Variant, draw_text
 from jouleloop.theory.printing import print_bounds
 
 Precision = Literal["single", "double"]
@@ -101,7 +93,6 @@ def print_manticore_run(
     as_json: AsJson = False,
 ) -> None:
     """Run an algorithm step by step, check its result, and print every word it moved."""
-    check_algorithm(algorithm, layer)
     word_bytes = WORD_BYTES[precision]
     size = default_stack(layer, algorithm, word_bytes) if stack is None else stack
     options = replace(options, record=drawing.svg is not None or (drawing.draw and not as_json))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -67,20 +68,10 @@ def run_fc(layer: ConvLayer, inputs: Volume, filters: Volume, stack: int, option
         name = f"O[{begin}:{end}]"
         for memory in chip.memories:
             memory.put(name, np.zeros_like(outputs[begin:end]))
-        busy = range(min(chip.machine.clusters, layer.in_channels))
-        chip.run({cluster: _cluster(chip, layer, cluster, (begin, end), inputs, filters) for cluster in busy})
+        chip.deal(layer.in_channels, partial(_task, chip, bounds=(begin, end), inputs=inputs, filters=filters))
         reduce_to_first(chip, name)
         chip.store(0, name, outputs[begin:end])
     return chip.finish(outputs)
-
-
-def _cluster(
-    chip: Chip, layer: ConvLayer, cluster: int, bounds: tuple[int, int], inputs: Volume, filters: Volume
-) -> Process:
-    """Run every task of one cluster on one stack: the input depth slices CID, CID + K, CID + 2K and so on."""
-    for depth in range(cluster, layer.in_channels, chip.machine.clusters):
-        chip.start_task(cluster)
-        yield from _task(chip, cluster, depth, bounds, inputs, filters)
 
 
 def _task(chip: Chip, cluster: int, depth: int, bounds: tuple[int, int], inputs: Volume, filters: Volume) -> Process:

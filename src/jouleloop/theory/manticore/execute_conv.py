@@ -8,16 +8,7 @@ import numpy as np
 from jouleloop.errors import AssumptionError, Fault
 from jouleloop.theory.convolution.execute_blocking import direct_convolution
 from jouleloop.theory.layers import ConvLayer
-from jouleloop.theory.manticore.machine import (
-    AS_LISTED,
-    Chip,
-    LocalMemory,
-    ManticoreRun,
-    Options,
-    Process,
-    Volume,
-    Wait,
-)
+from jouleloop.theory.manticore.machine import AS_LISTED, Chip, ManticoreRun, Options, Process, Volume, Wait
 
 
 def run_conv(
@@ -31,7 +22,7 @@ def run_conv(
     """
     chip = Chip(options)
     schedule = _Convolution(chip, layer, algorithm, inputs, filters, stack)
-    chip.run({cluster: schedule.cluster(cluster) for cluster in range(min(chip.machine.clusters, schedule.tasks))})
+    chip.deal(schedule.tasks, schedule.task)
     return chip.finish(schedule.outputs)
 
 
@@ -64,12 +55,6 @@ class _Convolution:
         self.padding_macs = padding_macs(layer)
         self.fetch_ahead, self.variant = self.chip.options.fetch_ahead, self.chip.options.variant
 
-    def cluster(self, cluster: int) -> Process:
-        """Run every task of one cluster; tasks are dealt in the order of cluster IDs."""
-        for task in range(cluster, self.tasks, self.chip.machine.clusters):
-            self.chip.start_task(cluster)
-            yield from self.task(cluster, task)
-
     def task(self, cluster: int, task: int) -> Process:
         """Compute one stack of output depth slices (the body of the parallel loop)."""
         chip, layer, memory = self.chip, self.layer, self.chip.memories[cluster]
@@ -78,17 +63,13 @@ class _Convolution:
         memory.put(stack_name, np.zeros_like(self.outputs[begin:end]))
         steps = list(self.steps(cluster, task))
         lent: list[str] = []
+        coming = iter(steps)
         if self.fetch_ahead:
-            yield from self.request(cluster, task, steps[0], lent)
-            if self.algorithm == 1:
-                self.load_filter(cluster, begin, steps[0].depth)
-        for index, step in enumerate(steps):
-            if not self.fetch_ahead:
-                yield from self.request(cluster, task, step, lent)
-            elif index + 1 < len(steps):
-                yield from self.request(cluster, task, steps[index + 1], lent)
-                if self.algorithm == 1:
-                    self.load_filter(cluster, begin, steps[index + 1].depth)
+            yield from self.request(cluster, task, next(coming), lent)
+        for step in steps:
+            following = next(coming, None)  # the step itself where nothing is fetched ahead
+            if following is not None:
+                yield from self.request(cluster, task, following, lent)
             if self.algorithm > 1 and self.fetch_ahead:
                 self.load_filter(cluster, begin, step.depth)
             name = self.slice_name(task, step.depth)
@@ -122,7 +103,10 @@ class _Convolution:
             self.load_filter(cluster, depth_out + 1, depth_in)
 
     def request(self, cluster: int, task: int, step: _Step, lent: list[str]) -> Process:
-        """``DmaLoad`` an input slice: from main memory at once, from a neighbour as soon as there is room for it."""
+        """``DmaLoad`` an input slice: from main memory at once, from a neighbour as soon as there is room for it.
+
+        Algorithm 1, whose tasks are single output slices, fetches the filter of the slice ahead with it.
+        """
         name, memory = self.slice_name(task, step.depth), self.chip.memories[cluster]
         # Beside the current and the next slice only so many may still be lent: the buffer of section 2.3.2.
         while len(lent) > self.chip.options.lend_slices:
@@ -132,10 +116,12 @@ class _Convolution:
             self.chip.load(cluster, name, self.inputs[step.depth])
         else:
             memory.reserve(name, self.layer.in_width**2)
+        if self.algorithm == 1 and self.fetch_ahead:
+            self.load_filter(cluster, task, step.depth)
 
     def arrive(self, cluster: int, name: str, source: int | None) -> Process:
         """``DmaWait`` for an input slice."""
-        memory: LocalMemory = self.chip.memories[cluster]
+        memory = self.chip.memories[cluster]
         if source is None:
             yield Wait(name, lambda: name in memory)
             return

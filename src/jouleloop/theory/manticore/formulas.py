@@ -18,17 +18,17 @@ from jouleloop.theory.manticore.layer import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Traffic:
     """Words that all clusters together move, and the multiply-accumulates (MACs) they do; fractions only as printed."""
 
-    input_words_loaded: int | Fraction
-    filter_words_loaded: int
-    output_words_stored: int
+    input_words_loaded: int | Fraction = 0
+    filter_words_loaded: int = 0
+    output_words_stored: int = 0
     """Between main memory and the clusters."""
-    words_exchanged: int | Fraction
+    words_exchanged: int | Fraction = 0
     """From cluster to cluster."""
-    macs: int
+    macs: int = 0
     """Multiply-accumulates; products with a padding zero count, as they do in ``Conv()``."""
 
     @property
@@ -46,39 +46,20 @@ def tasks(layer: ConvLayer, stack: int) -> int:
 def traffic(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Traffic:
     """Return the exact traffic of an algorithm for any divisibility.
 
-    Algorithm 1: 003 section 2.1.3; 2: eq. (7); 3: eq. (9), (10) with whole L2 quadrants, see `quadrant_visits`;
-    4: section 3.1.3; 5: eq. (12), (13). Inter-cluster words of 4 and 5: one private output volume is read fewer than
-    there are clusters (127 D_O B on the full chiplet).
+    Algorithm 1: 003 section 2.1.3; 2: eq. (7); 3: eq. (9), (10); 4: section 3.1.3; 5: eq. (12), (13). Equations (9)
+    and (10) divide by 16 without a ceiling, but a partly filled L2 quadrant loads every slice once, too. Inter-cluster
+    words of 4 and 5: one private output volume is read fewer than there are clusters (127 D_O B on the full chiplet).
     """
     check_algorithm(algorithm, layer)
     check_stack(stack, algorithm, layer)
-    depths = layer.in_channels * layer.out_channels
-    volume_words = layer.in_channels * layer.in_width**2
-    stacks = -(-layer.out_channels // stack)
+    volume_words = layer.batch * layer.in_channels * layer.input_map_elements
+    loads = stacks = -(-layer.out_channels // stack)
+    if algorithm == 3:
+        loads = -(-stacks // machine.clusters_per_l2)
+    exchanged = (stacks - loads) * volume_words
     if not is_convolution(layer):
-        return Traffic(
-            input_words_loaded=stacks * volume_words * layer.batch,
-            filter_words_loaded=depths * layer.in_width**2,
-            output_words_stored=layer.out_channels * layer.batch,
-            words_exchanged=(machine.clusters - 1) * layer.out_channels * layer.batch,
-            macs=layer.macs,
-        )
-    loads = quadrant_visits(stacks, machine) if algorithm == 3 else stacks
-    return Traffic(
-        input_words_loaded=loads * volume_words,
-        filter_words_loaded=depths * layer.filter_width**2,
-        output_words_stored=layer.out_channels * layer.out_width**2,
-        words_exchanged=(stacks - loads) * volume_words,
-        macs=layer.macs,
-    )
-
-
-def quadrant_visits(stacks: int, machine: Machine = MANTICORE) -> int:
-    """Return how often an L2 quadrant fetches the input volume in Algorithm 3: ⌈stacks/16⌉.
-
-    Equations (9) and (10) divide by 16 without a ceiling, but a partly filled quadrant loads every slice once, too.
-    """
-    return -(-stacks // machine.clusters_per_l2)
+        exchanged = (machine.clusters - 1) * layer.output_elements
+    return Traffic(loads * volume_words, layer.filter_elements, layer.output_elements, exchanged, layer.macs)
 
 
 def printed_traffic(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Traffic:
@@ -89,8 +70,7 @@ def printed_traffic(layer: ConvLayer, algorithm: int, stack: int, machine: Machi
     """
     moved = traffic(layer, algorithm, stack, machine)
     if is_convolution(layer):
-        taps = layer.filter_width**2
-        moved = replace(moved, macs=layer.in_width**2 * taps * layer.in_channels * layer.out_channels)
+        moved = replace(moved, macs=layer.input_map_elements * layer.filter_elements)
     if algorithm == 3:
         share = Fraction(moved.input_words_loaded + moved.words_exchanged, machine.clusters_per_l2)
         exchanged = (machine.clusters_per_l2 - 1) * share
@@ -98,20 +78,11 @@ def printed_traffic(layer: ConvLayer, algorithm: int, stack: int, machine: Machi
     return moved
 
 
-def compute_to_communication(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
+def compute_to_communication(layer: ConvLayer, moved: Traffic) -> Fraction:
     """Return the CCR in MACs per word of main-memory traffic, as the paper divides it.
 
     Algorithms 1-3: loads and stores, 003 eq. (1), (2), (8) and section 2.3.4; 4-5: loads only, eq. (11), (14).
     """
-    return _ratio(layer, traffic(layer, algorithm, stack, machine))
-
-
-def printed_ccr(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
-    """Return the CCR from the printed formulas: eq. (2), (8), (8) with (10), (11), (14)."""
-    return _ratio(layer, printed_traffic(layer, algorithm, stack, machine))
-
-
-def _ratio(layer: ConvLayer, moved: Traffic) -> Fraction:
     stored = moved.output_words_stored if is_convolution(layer) else 0
     return Fraction(moved.macs) / (moved.words_loaded + stored)
 
@@ -119,19 +90,6 @@ def _ratio(layer: ConvLayer, moved: Traffic) -> Fraction:
 def flop_per_byte(ccr: Fraction, word_bytes: int) -> Fraction:
     """Return a CCR in floating-point operations per byte; a MAC is two (003 section 1.2.2)."""
     return 2 * ccr / word_bytes
-
-
-def simplified_ccr(layer: ConvLayer) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the approximations (4), (5) and (6) of Algorithm 1's CCR, each under one more assumption.
-
-    (4): W_O = W_I; (5): D_I >> 1; (6): W_I² >> F², then CCR = F².
-    """
-    inputs, taps, depth = layer.in_width**2, layer.filter_width**2, layer.in_channels
-    return (
-        Fraction(inputs * depth * taps, inputs * (depth + 1) + taps * depth),
-        Fraction(inputs * taps, inputs + taps),
-        Fraction(taps),
-    )
 
 
 _SOURCES = {
@@ -165,9 +123,8 @@ def manticore_bounds(
     """
     limit = stack_limit(layer, algorithm, word_bytes)
     size = default_stack(layer, algorithm, word_bytes) if stack is None else stack
-    moved = traffic(layer, algorithm, size)
-    ccr = compute_to_communication(layer, algorithm, size)
-    printed, as_printed = printed_traffic(layer, algorithm, size), printed_ccr(layer, algorithm, size)
+    moved, printed = traffic(layer, algorithm, size), printed_traffic(layer, algorithm, size)
+    ccr = compute_to_communication(layer, moved)
     compute, memory, limits, loads, exchange, ratio = (_place(text) for text in _SOURCES[algorithm])
     fits = (Assumption("Δ_O is within the stack limit of the local memory", size <= limit.slices_that_fit),)
     buffered = (Assumption("a DMA buffer holds the slices resident in it", limit.buffers_hold_the_slices),)
@@ -198,16 +155,18 @@ def manticore_bounds(
         Bound(f"{name}_exchanged_printed", exchange, Fraction(printed.words_exchanged), "words", fits + full),
         Bound(f"{name}_ccr", ratio, ccr, "MAC/word", fits),
         Bound(f"{name}_ccr_per_byte", ratio, flop_per_byte(ccr, word_bytes), "flop/B", fits),
-        Bound(f"{name}_ccr_printed", ratio, as_printed, "MAC/word", fits + same + full),
+        Bound(f"{name}_ccr_printed", ratio, compute_to_communication(layer, printed), "MAC/word", fits + same + full),
     ]  # fmt: skip
     return (*found, *(_simplified_bounds(layer, same) if algorithm == 1 else ()))
 
 
 def _simplified_bounds(layer: ConvLayer, same: tuple[Assumption, ...]) -> tuple[Bound, ...]:
-    """Return the ratio of Algorithm 1 by each simpler formula, with what it assumes."""
-    four, five, six = simplified_ccr(layer)
-    deep = Assumption("D_I >> 1 (at least 100)", layer.in_channels >= 100)
-    wide = Assumption("W_I² >> F² (at least 100 times)", layer.in_width**2 >= 100 * layer.filter_width**2)
+    """Return the approximations (4), (5) and (6) of Algorithm 1's ratio, each under one more assumption."""
+    inputs, taps, depth = layer.in_width**2, layer.filter_width**2, layer.in_channels
+    four = Fraction(inputs * depth * taps, inputs * (depth + 1) + taps * depth)
+    five, six = Fraction(inputs * taps, inputs + taps), Fraction(taps)
+    deep = Assumption("D_I >> 1 (at least 100)", depth >= 100)
+    wide = Assumption("W_I² >> F² (at least 100 times)", inputs >= 100 * taps)
     return (
         Bound("algorithm_1_ccr_same_width", "003 eq. (4)", four, "MAC/word", same),
         Bound("algorithm_1_ccr_deep", "003 eq. (5)", five, "MAC/word", (*same, deep)),

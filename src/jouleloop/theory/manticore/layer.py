@@ -1,20 +1,11 @@
 """The Manticore chiplet, the layers of paper 003 by its hyperparameters, and the local memory that they need."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
-from jouleloop.theory.layers import ConvLayer
+from jouleloop.theory.layers import ConvLayer, below_one
 
 WORD_BYTES = {"single": 4, "double": 8}
-
-
-def _positive(sizes: Mapping[str, int]) -> list[Fault]:
-    return [
-        Fault("must be a positive whole number", "layer", name, value, "1, 2, 3, …")
-        for name, value in sizes.items()
-        if value < 1
-    ]
 
 
 @dataclass(frozen=True)
@@ -27,7 +18,6 @@ class Machine:
     l3_per_chiplet: int = 2
     """Fan-outs of the tree: clusters in an L1 quadrant and so on upwards."""
     local_memory_bytes: int = 128 * 1024
-    """Scratchpad of one cluster."""
     round_trip_cycles: int = 256
     dma_width_bytes: int = 64
     """Latency to main memory and back, and the width of the DMA network; their product is in flight at a time."""
@@ -78,7 +68,7 @@ def conv_layer(
     """
     sizes = {"input_width": input_width, "input_depth": input_depth, "output_depth": output_depth,
              "filter_width": filter_width, "stride": stride}  # fmt: skip
-    faults = _positive(sizes)
+    faults = below_one(sizes, "layer")
     if padding < 0:
         faults.append(Fault("P must be a whole number", "layer", "padding", padding, "0, 1, 2, …"))
     raise_all(faults)
@@ -99,7 +89,7 @@ def conv_layer(
 def fc_layer(input_width: int, input_depth: int, output_depth: int, batch: int = 1) -> FullyConnected:
     """Return a fully-connected layer by W_I, D_I, D_O and B; raise `InputError` where one is not positive."""
     sizes = {"input_width": input_width, "input_depth": input_depth, "output_depth": output_depth, "batch": batch}
-    raise_all(_positive(sizes))
+    raise_all(below_one(sizes, "layer"))
     return FullyConnected(batch, input_depth, output_depth, 1, 1, input_width, input_width)
 
 
@@ -151,11 +141,9 @@ def minimum_local_words(layer: ConvLayer, algorithm: int, stack: int) -> int:
     Algorithm 1: W_O² + W_I² + F² (003 section 2.1.2); 2: Δ_O W_O² + W_I² + F² (2.2.2); 3: W_I² more to lend a slice
     (2.3.2); 4: D_O B + W_I² (B + 1) (3.1.2); 5: Δ_O B + W_I² (B + 1) (3.2.2).
     """
-    slice_words = layer.in_width**2
-    if is_convolution(layer):
-        lent_words = slice_words if algorithm == 3 else 0
-        return stack * layer.out_width**2 + slice_words + layer.filter_width**2 + lent_words
-    return stack * layer.batch + slice_words * (layer.batch + 1)
+    lent_words = layer.input_map_elements if algorithm == 3 else 0
+    resident = stack * layer.output_map_elements + layer.input_map_elements
+    return layer.batch * resident + layer.filter_map_elements + lent_words
 
 
 def prefetching_local_words(layer: ConvLayer, algorithm: int, stack: int) -> int:
@@ -164,12 +152,10 @@ def prefetching_local_words(layer: ConvLayer, algorithm: int, stack: int) -> int
     The listings issue the load of the next input slice (Algorithms 1-3) and of the next filter (all) before the current
     one is used up, so both are resident at once; a slice or filter without a successor is not doubled.
     """
-    words = minimum_local_words(layer, algorithm, stack)
-    if is_convolution(layer):
-        ahead = layer.in_channels > 1
-        filters_ahead = ahead if algorithm == 1 else stack > 1
-        return words + ahead * layer.in_width**2 + filters_ahead * layer.filter_width**2
-    return words + (stack > 1) * layer.in_width**2
+    inputs_ahead = is_convolution(layer) and layer.in_channels > 1
+    filters_ahead = inputs_ahead if algorithm == 1 else stack > 1
+    ahead = inputs_ahead * layer.input_map_elements + filters_ahead * layer.filter_map_elements
+    return minimum_local_words(layer, algorithm, stack) + ahead
 
 
 @dataclass(frozen=True)
@@ -199,16 +185,12 @@ def stack_limit(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Mach
     """
     check_algorithm(algorithm, layer)
     buffer_bytes = machine.dma_buffer_bytes
-    slice_words = layer.in_width**2
-    if is_convolution(layer):
-        output_bytes = layer.out_width**2 * word_bytes
-        inputs_bytes = (1 + (layer.in_channels > 1)) * slice_words * word_bytes
-        filters_bytes = 2 * layer.filter_width**2 * word_bytes
-    else:
-        output_bytes = layer.batch * word_bytes
-        inputs_bytes = layer.batch * slice_words * word_bytes
-        filters_bytes = 2 * slice_words * word_bytes
-    lent_bytes = slice_words * word_bytes if algorithm == 3 else 0
+    output_bytes = layer.batch * layer.output_map_elements * word_bytes
+    inputs_bytes = layer.batch * layer.input_map_elements * word_bytes
+    if is_convolution(layer) and layer.in_channels > 1:
+        inputs_bytes *= 2
+    filters_bytes = 2 * layer.filter_map_elements * word_bytes
+    lent_bytes = layer.input_map_elements * word_bytes if algorithm == 3 else 0
     free_bytes = machine.local_memory_bytes - 2 * buffer_bytes - lent_bytes
     if free_bytes < 0:
         text = "the DMA buffers and the lent slice must fit the local memory of a cluster"

@@ -1,8 +1,9 @@
-"""An executable Manticore chiplet: clusters as processes, local memories that fill up, counted DMA transfers."""
+"""An executable Manticore chiplet: clusters as processes, memories that fill up, counted transfers; a run as text."""
 
 import random
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from jouleloop.errors import AssumptionError, Fault
 from jouleloop.theory.counting import CountingMemory
+from jouleloop.theory.manticore.formulas import Traffic
 from jouleloop.theory.manticore.layer import MANTICORE, Machine
 
 Volume = NDArray[Any]
@@ -44,30 +46,18 @@ class Event:
 
 
 @dataclass
-class Counts:
+class Counts(Traffic):
     """What one execution counted."""
 
-    input_words_loaded: int = 0
-    filter_words_loaded: int = 0
-    output_words_stored: int = 0
-    """Between main memory and the clusters."""
-    words_exchanged: int = 0
     words_by_network: dict[str, int] = field(default_factory=dict)
-    """From cluster to cluster, in all and over each network of the tree."""
-    macs: int = 0
+    """Words exchanged over each network of the tree."""
     padding_macs: int = 0
-    """Multiply-accumulates in all, and those of them whose input is a padding zero."""
+    """Multiply-accumulates whose input is a padding zero."""
     peak_local_words: int = 0
-    """The most that any one cluster held at a time."""
     tasks: int = 0
     busy_clusters: int = 0
     rounds: int = 0
     """Parallel tasks run, clusters that ran any, and logical time taken."""
-
-    @property
-    def words_loaded(self) -> int:
-        """Words loaded from main memory."""
-        return self.input_words_loaded + self.filter_words_loaded
 
 
 @dataclass(frozen=True)
@@ -99,7 +89,6 @@ class Options:
     order_seed: int | None = None
     """Shuffles which cluster goes first in every round; the counts must not depend on it."""
     record: bool = False
-    """Whether to keep every event."""
 
 
 AS_LISTED = Options()
@@ -138,7 +127,6 @@ class Chip:
 
     def __init__(self, options: Options) -> None:
         self.options, self.machine = options, options.machine
-        self.busy: set[int] = set()
         self.events: list[Event] = []
         self.memories = [LocalMemory() for _ in range(self.machine.clusters)]
         self.counts = Counts(words_by_network={name: 0 for name, _ in self.machine.networks})
@@ -183,10 +171,17 @@ class Chip:
         self.note(cluster, "store", name, array.size)
         self.memories[cluster].free(name)
 
-    def start_task(self, cluster: int) -> None:
-        """Count a parallel task."""
-        self.counts.tasks += 1
-        self.busy.add(cluster)
+    def deal(self, tasks: int, body: Callable[[int, int], Process]) -> None:
+        """Run tasks on the clusters, dealt in the order of cluster IDs; each is the process ``body(cluster, task)``."""
+
+        def process(cluster: int) -> Process:
+            for task in range(cluster, tasks, self.machine.clusters):
+                self.counts.tasks += 1
+                yield from body(cluster, task)
+
+        busy = range(min(self.machine.clusters, tasks))
+        self.counts.busy_clusters = max(self.counts.busy_clusters, len(busy))
+        self.run({cluster: process(cluster) for cluster in busy})
 
     def network_between(self, one: int, other: int) -> str:
         """Name of the lowest network of the tree that joins two clusters."""
@@ -225,7 +220,6 @@ class Chip:
     def finish(self, outputs: Volume) -> ManticoreRun:
         """Return the result of the execution."""
         self.counts.peak_local_words = int(max(memory.peak_words for memory in self.memories))
-        self.counts.busy_clusters = len(self.busy)
         return ManticoreRun(outputs, self.counts, tuple(self.events))
 
 
@@ -233,3 +227,51 @@ def _stuck(waits: Mapping[int, Wait | None], order: Sequence[int]) -> Fault:
     told = [f"cluster {cluster} waits for {wait.what}" for cluster in sorted(order) if (wait := waits[cluster])]
     more = "" if len(told) <= 3 else f" and {len(told) - 3} more"
     return Fault("the schedule must not deadlock: " + "; ".join(told[:3]) + more, field="variant")
+
+
+SYMBOLS = {"load": "M", "receive": "N", "compute": "·", "store": "S", "reduce": "+"}
+
+
+def schedule_cells(events: Iterable[Event]) -> dict[tuple[int, int], Event]:
+    """Return for every (cluster, round) the event that says most: main memory before neighbours before computing."""
+    rank = {"reduce": 4, "store": 3, "load": 2, "receive": 1, "compute": 0}
+    cells: dict[tuple[int, int], Event] = {}
+    for event in events:
+        if event.action == "load" and event.operand.startswith("F"):
+            continue
+        cell = (event.cluster, event.round)
+        if cell not in cells or rank[event.action] > rank[cells[cell].action]:
+            cells[cell] = event
+    return cells
+
+
+def draw_text(events: Sequence[Event], *, columns: int = 24, rows: int = 32) -> str:
+    """Return the schedule as text, a row a cluster and a column a round.
+
+    ``M3`` is input slice 3 from main memory, ``N3`` the same from a neighbour, ``·`` computing, ``S`` storing, and
+    ``+5`` adding the private volume of cluster 5.
+    """
+    cells = schedule_cells(events)
+    clusters = sorted({cluster for cluster, _ in cells})
+    last = max((round_ for _, round_ in cells), default=0)
+    shown = range(1, min(last, columns) + 1)
+    text = StringIO()
+    text.write("cluster " + "".join(f"{round_:>5}" for round_ in shown) + (" …" if last > columns else "") + "\n")
+    for cluster in clusters[:rows]:
+        row = "".join(f"{event_label(cells.get((cluster, round_))):>5}" for round_ in shown)
+        text.write(f"{cluster:>7} {row}\n")
+    if len(clusters) > rows:
+        text.write(f"… and {len(clusters) - rows} more clusters\n")
+    text.write("M from main memory, N from a neighbour, · compute, S store, + add the volume of that cluster\n")
+    return text.getvalue()
+
+
+def event_label(event: Event | None) -> str:
+    """Return an event as up to a few letters, nothing where there is none."""
+    if event is None:
+        return ""
+    if event.action == "reduce":
+        return f"+{event.source}"
+    if event.operand.startswith("I") and event.action in ("load", "receive"):
+        return SYMBOLS[event.action] + event.operand.partition("[")[2].partition("]")[0]
+    return SYMBOLS[event.action]

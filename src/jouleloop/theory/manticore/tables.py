@@ -1,7 +1,10 @@
-"""Table and figures of the Manticore theory: executions, schedules, the CCR."""
+"""Tables and figures of the Manticore theory: executions, schedules, the CCR, and the numbers that paper 003 prints."""
 
+import csv
 import textwrap
 from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -10,20 +13,31 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from jouleloop.errors import Fault, InputError
+from jouleloop.files import read_text
 from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.execute import run_checked
-from jouleloop.theory.manticore.formulas import compute_to_communication, printed_ccr, traffic
+from jouleloop.theory.manticore.formulas import compute_to_communication, flop_per_byte, printed_traffic, traffic
 from jouleloop.theory.manticore.layer import (
+    MANTICORE,
+    FullyConnected,
     Machine,
     conv_layer,
     describe,
     fc_layer,
+    minimum_local_words,
     prefetching_local_words,
     stack_limit,
 )
-from jouleloop.theory.manticore.machine import Event, Options
-from jouleloop.theory.manticore.printed import TYPICAL_CONV, typical_fc
-from jouleloop.theory.manticore.text import event_label, schedule_cells
+from jouleloop.theory.manticore.machine import Event, Options, event_label, schedule_cells
+
+TYPICAL_CONV = conv_layer(input_width=32, input_depth=128, output_depth=128, filter_width=3, stride=1, padding=1)
+"""The "typical" convolutional layer of sections 2.1.2 to 2.3.4."""
+
+
+def typical_fc(output_depth: int) -> FullyConnected:
+    """Return the "typical" fully-connected layer of section 3 (W_I = 7, B = 32; its D_I is never stated, 512 here)."""
+    return fc_layer(input_width=7, input_depth=512, output_depth=output_depth, batch=32)
+
 
 EXECUTED_GRID: tuple[tuple[ConvLayer, int, int], ...] = (
     *((TYPICAL_CONV, algorithm, stack) for algorithm, stack in ((1, 1), (2, 24), (2, 12), (3, 23), (3, 11), (3, 8))),
@@ -119,15 +133,17 @@ def draw_ccr() -> Figure:
     left, right = figure.subplots(1, 2)
     for algorithm, colour in ((2, "#b2182b"), (3, "#2166ac")):
         stacks = range(1, conv.out_channels + 1)
-        actual = [float(compute_to_communication(conv, algorithm, stack)) for stack in stacks]
+        actual = [float(compute_to_communication(conv, traffic(conv, algorithm, stack))) for stack in stacks]
         left.plot(stacks, actual, color=colour, label=f"Algorithm {algorithm}")
         if algorithm == 3:
-            formula = [float(printed_ccr(conv, algorithm, stack)) for stack in stacks]
+            formula = [
+                float(compute_to_communication(conv, printed_traffic(conv, algorithm, stack))) for stack in stacks
+            ]
             left.plot(stacks, formula, color=colour, linestyle=":", label="Algorithm 3 by eq. (10)")
         _stack_limits(left, conv, algorithm, colour)
     left.set(xlabel="stack of output depth slices Δ$_O$", ylabel="CCR [MAC/word]", title="Convolution", xlim=(1, 64))
     stacks = range(1, fc.out_channels + 1, 16)
-    ratios = [float(compute_to_communication(fc, 5, stack)) for stack in stacks]
+    ratios = [float(compute_to_communication(fc, traffic(fc, 5, stack))) for stack in stacks]
     right.plot(stacks, ratios, color="#1b7837", label="Algorithm 5")
     _stack_limits(right, fc, 5, "#1b7837")
     right.set(xlabel="stack of output depth slices Δ$_O$", ylabel="CCR [MAC/word]", title="Fully connected")
@@ -157,3 +173,56 @@ def draw_tree() -> Figure:
     options = Options(Machine(2, 2, 2, 1), record=True)
     run = run_checked(fc_layer(3, 8, 12, 4), 5, 6, options=options)
     return draw_schedule(run.events, "Algorithm 5 on 8 clusters: two stacks, each reduced along the tree")
+
+
+KIB = 1024
+
+
+def printed_table() -> pd.DataFrame:
+    """Return every checkable number in the text of paper 003, in its order, as ``printed_numbers.csv`` lists them.
+
+    Beside each is what the paper's own formula gives, and what the algorithm really moves or needs (executed schedules
+    agree), with relative deviations from what is printed; and whether the formula rounds to the printed decimal, either
+    way in the last digit's tie.
+    """
+    rows = csv.DictReader(read_text(Path(__file__).with_name("printed_numbers.csv")).splitlines())
+    found = []
+    for row in rows:
+        numbers = (int(row[column]) for column in ("algorithm", "stack", "word_bytes"))
+        formula, actual = map(Fraction, _values(row["quantity"], *numbers))
+        printed = Fraction(row["printed"])
+        last_digit = Fraction(1, 10 ** len(row["printed"].partition(".")[2]))
+        found.append(
+            {
+                **{name: row[name] for name in ("name", "source", "unit", "printed")},
+                "by_formula": float(formula),
+                "relative_deviation_of_formula": float(formula / printed - 1),
+                "actual": float(actual),
+                "relative_deviation_of_actual": float(actual / printed - 1),
+                "rounds_to_printed": abs(formula - printed) <= last_digit / 2,
+                "note": row["note"],
+            }
+        )
+    return pd.DataFrame(found)
+
+
+def _values(quantity: str, algorithm: int, stack: int, word_bytes: int) -> tuple[Fraction | int, Fraction | int]:
+    """Return a quantity of a typical layer by the paper's formula and by the definitions, in the unit of its row."""
+    layer = TYPICAL_CONV if algorithm <= 3 else typical_fc(stack if algorithm == 4 else 4096)
+    need, limit = minimum_local_words(layer, algorithm, stack), stack_limit(layer, algorithm, word_bytes)
+    moved = traffic(layer, algorithm, stack)
+    formula = compute_to_communication(layer, printed_traffic(layer, algorithm, stack))
+    actual = compute_to_communication(layer, moved)
+    values: dict[str, Fraction | int | tuple[Fraction | int, Fraction | int]] = {
+        "memory words": need,
+        "memory": Fraction(word_bytes * need, KIB),
+        "in flight": Fraction(MANTICORE.dma_buffer_bytes, KIB),
+        "buffers": Fraction(3 * MANTICORE.dma_buffer_bytes, KIB),
+        "memory left": Fraction(limit.free_bytes, KIB),
+        "stack limit": (limit.slices, limit.slices_that_fit),
+        "CCR": (formula, actual),
+        "CCR per byte": (flop_per_byte(formula, word_bytes), flop_per_byte(actual, word_bytes)),
+        "volumes exchanged": Fraction(moved.words_exchanged, layer.out_channels * layer.batch),
+    }
+    found = values[quantity]
+    return found if isinstance(found, tuple) else (found, found)

@@ -11,8 +11,8 @@ from jouleloop.errors import InputError
 from jouleloop.tables.network_bound import least_dram_words
 from jouleloop.theory.convolution.layer import OUTPUT
 from jouleloop.theory.convolution.least_words import least_words, update_table
-from jouleloop.theory.convolution.sliding import best_sliding
 from jouleloop.theory.convolution.tables import least_row, small_layers
+from jouleloop.theory.convolution.volumes import best_sliding
 from jouleloop.theory.layers import ConvLayer
 from witnesses.sliding_window import execute_sliding
 

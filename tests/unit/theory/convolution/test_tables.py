@@ -21,7 +21,7 @@ SMALL = {"a": ConvLayer(4, 8, 8, 6, 6, 3, 3), "b": ConvLayer(4, 4, 8, 5, 5, 4, 4
 
 
 def test_memory_table_and_figure(tmp_path):
-    table = memory_table(SMALL, Precisions(), [16, 256, 4096])
+    table = memory_table(SMALL, [16, 256, 4096])
     exact = table[table["algorithm"].isin(["blocking", "blocking_rounded_lp", "im2col", "naive"])]
     # These do loop nest (1), so the theorem binds them; Winograd and FFT do not.
     assert exact["ratio_to_bound"].ge(1 - 1e-12).all()
@@ -36,8 +36,9 @@ def test_memory_table_and_figure(tmp_path):
     assert b"Theorem 2.1" in first.read_bytes()
 
 
-def test_processor_table_and_figure(tmp_path):
-    table = processor_table(SMALL, Precisions(), [1, 16, 1024], 2048)
+def test_processor_table_and_figure(tmp_path, monkeypatch):
+    monkeypatch.setattr("jouleloop.theory.convolution.tables.PARALLEL_MEMORY_WORDS", 2048)
+    table = processor_table(SMALL, [1, 16, 1024])
     blocking = table[table["algorithm"] == "blocking"]
     bounded = blocking[blocking["ratio_to_bound"].notna()]
     assert len(bounded)
@@ -49,7 +50,7 @@ def test_processor_table_and_figure(tmp_path):
 
 
 def test_other_tables(tmp_path):
-    regimes = crossing_table(SMALL, Precisions())
+    regimes = crossing_table()
     for _, rows in regimes.groupby("layer"):
         assert rows["from_memory_words"].iloc[0] == 0
         assert list(rows["to_memory_words"][:-1]) == list(rows["from_memory_words"][1:])

@@ -4,10 +4,9 @@ import pytest
 
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.fully_connected import formulas as fc
-from jouleloop.theory.fully_connected.bounds import all_bounds
+from jouleloop.theory.fully_connected.bounds import all_bounds, buffer_words, word_bounds
+from jouleloop.theory.fully_connected.dataflows import best_upper
 from jouleloop.theory.fully_connected.formulas import FcLayer, best_partitioned, partitioned_accesses, solve_partitioned
-from jouleloop.theory.fully_connected.hardware import buffer_words, word_bounds
-from jouleloop.theory.fully_connected.upper import best_upper, compare_roles
 from jouleloop.theory.layers import MAC_ENERGY_PJ, DramWords
 from witnesses.fc_dijkstra import least_accesses
 
@@ -18,10 +17,13 @@ def test_formulas_by_hand():
     assert fc.lower_bound_accesses(layer) == 80 + 8 + 1 + 16
     assert fc.lower_bound_accesses_weak(layer) == 16 * 19 // 4 + 24 + 1
     assert fc.data_energy_bits(layer, fc.lower_bound_accesses_weak(layer)) == 16 * (320 + 76 + 24 + 1)
-    assert fc.fixed_inputs_accesses_formula(layer, 1) == 76 + 32 + 1
-    assert fc.fixed_inputs_accesses_formula(layer, 3) == Fraction(16 * 17, 2) + 32 + 3
-    assert fc.fixed_outputs_accesses_formula(layer, 4) == Fraction(2 * 20 * 15, 4) + 20 + 2
-    assert fc.bounded_inputs_accesses_formula(layer, 3) == 76 + 32 + 3
+    assert fc.fixed_accesses_formula(layer, 1) == 76 + 32 + 1
+    assert fc.fixed_accesses_formula(layer, 3) == Fraction(16 * 17, 2) + 32 + 3
+    assert (
+        fc.fixed_accesses_formula(layer, layer.buffer_words - 4, reversed_roles=True)
+        == Fraction(2 * 20 * 15, 4) + 20 + 2
+    )
+    assert fc.bounded_accesses_formula(layer, 3) == 76 + 32 + 3
     assert fc.computation_energy_pj(layer, MAC_ENERGY_PJ[16]) == Fraction(704)
     assert fc.computation_energy_pj(layer, MAC_ENERGY_PJ[8]) == Fraction(320 * 56, 100)
 
@@ -51,11 +53,12 @@ def test_eq_27_has_the_sign_of_eq_26():
         for m in range(1, 12):
             for beta in range(2, 12):
                 layer = FcLayer(n, m, beta)
-                d_one = fc.fixed_inputs_accesses_formula(layer, 1)
-                reversed_last = fc.fixed_outputs_accesses_formula(layer, beta - 1)
-                assert compare_roles(layer) == (reversed_last - d_one) * (beta - 1)
+                d_one = fc.fixed_accesses_formula(layer, 1)
+                reversed_last = fc.fixed_accesses_formula(layer, 1, reversed_roles=True)
+                printed = m * (n - 2 * beta + 3) + n * (beta - 3) + beta - 1
+                assert printed == (reversed_last - d_one) * (beta - 1)
                 if n > 2 * beta - 3 and m >= beta:
-                    assert compare_roles(layer) >= 0
+                    assert printed >= 0
 
 
 @pytest.mark.parametrize("d", range(1, 9))
@@ -121,9 +124,9 @@ def test_all_faults_are_told_and_assumptions_named():
     assert len(error.value.faults) == 4
     for d in (0, 5, -1):
         with pytest.raises(AssumptionError, match="1 <= d <= β − 1"):
-            fc.fixed_inputs_accesses_formula(FcLayer(3, 3, 5), d)
+            fc.fixed_accesses_formula(FcLayer(3, 3, 5), d)
     with pytest.raises(AssumptionError, match="1 <= c <= β − 1"):
-        fc.bounded_inputs_accesses_formula(FcLayer(3, 3, 5), 5)
+        fc.bounded_accesses_formula(FcLayer(3, 3, 5), 5)
 
 
 def test_beta_counts_all_words_on_the_chip():

@@ -8,8 +8,9 @@ from typer.testing import CliRunner
 
 from jouleloop.cli.app import app
 from jouleloop.errors import InputError
-from jouleloop.theory.fully_connected.check_traces import TraceError, cases_left, check_file, replay_algorithm_1
+from jouleloop.theory.fully_connected.check_traces import TraceError, cases_left, check_file
 from jouleloop.theory.fully_connected.counting_game import Budget, refute
+from jouleloop.theory.fully_connected.dataflows import fixed_inputs
 from jouleloop.theory.fully_connected.divisible import (
     budget_of,
     is_proven,
@@ -64,16 +65,16 @@ def test_solver_and_checker_agree_on_the_cases_that_are_left():
     assert sum(len(cases_left(m)) for m in range(1, 17)) == 161
 
 
-def test_algorithm_1_replayed_by_the_checker_costs_eq_28():
+def test_algorithm_1_as_the_checker_runs_it_costs_eq_28():
     for n, m, beta in cases_left(8) + cases_left(12):
-        assert replay_algorithm_1(n, m, beta) == least_accesses(n, m, beta)
+        assert run(fixed_inputs(n, m, beta, 1)).accesses == least_accesses(n, m, beta)
 
 
 def test_fresh_traces_are_checked_and_damaged_ones_refused(tmp_path):
     path = tmp_path / "traces.xz"
     found = list(write_traces(path, (case for m in (6, 8) for case in prove(m))))
     checked = list(check_file(path, range(6, 9)))
-    assert [case.states for case in checked] == [case.states for case in found]
+    assert checked == [case.states for case in found]
     text = lzma.decompress(path.read_bytes())
     with pytest.raises(TraceError, match="no trace for"):
         list(check_file(path, range(6, 11)))

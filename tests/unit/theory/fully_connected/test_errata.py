@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jouleloop.theory.fully_connected.divisible import least_accesses
-from jouleloop.theory.fully_connected.exact_bound import count_bound
+from jouleloop.theory.fully_connected.exact import count_bound
 from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_accesses
 
 

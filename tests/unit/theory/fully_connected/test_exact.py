@@ -3,14 +3,13 @@ import csv
 import pytest
 
 from jouleloop.errors import InputError
-from jouleloop.theory.fully_connected.exact import exact_minimum
-from jouleloop.theory.fully_connected.exact_bound import count_bound, recursive_bound
+from jouleloop.theory.fully_connected.dataflows import best_upper
+from jouleloop.theory.fully_connected.exact import count_bound, exact_minimum, recursive_bound
 from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_reads
 from jouleloop.theory.fully_connected.optima import divisible_grid, from_csv, grid, judge, table_row, to_csv
 from jouleloop.theory.fully_connected.relaxation import relaxations
 from jouleloop.theory.fully_connected.schedule import run, schedule_from_moves
 from jouleloop.theory.fully_connected.search import search
-from jouleloop.theory.fully_connected.upper import best_upper
 from paths import ROOT
 from witnesses.fc_dijkstra import least_accesses
 

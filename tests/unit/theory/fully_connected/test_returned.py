@@ -4,11 +4,11 @@ import pytest
 
 from jouleloop.errors import AssumptionError
 from jouleloop.theory.fully_connected.counting_game import Budget, refute
+from jouleloop.theory.fully_connected.dataflows import balanced_dataflow, best_upper
 from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.returned import applies, returned_output, returned_reads
 from jouleloop.theory.fully_connected.schedule import run
-from jouleloop.theory.fully_connected.upper import balanced_dataflow, best_upper
 
 
 @pytest.mark.parametrize("pairs", range(4, 12))

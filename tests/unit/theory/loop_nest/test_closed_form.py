@@ -9,7 +9,7 @@ import pytest
 from jouleloop.theory.loop_nest.bounds import analyse, monomial, nest_bounds
 from jouleloop.theory.loop_nest.closed_form import closed_form, pieces_beyond_display, theorem_2
 from jouleloop.theory.loop_nest.nest import LoopNest, from_supports
-from jouleloop.theory.loop_nest.programs import hbl, tile, tile_at
+from jouleloop.theory.loop_nest.programs import hbl, tile_at
 from jouleloop.theory.loop_nest.read import from_einsum
 from jouleloop.theory.simplex import Form, Scale
 
@@ -167,7 +167,7 @@ def test_ties_of_logarithms_are_decided_exactly() -> None:
 
 
 def test_tile_of_a_thin_matrix_multiplication_is_symbolic() -> None:
-    solution = tile(from_einsum("ik,kj->ij", {"i": 4096, "k": 4096, "j": 16}), 65536)
+    solution = tile_at(from_einsum("ik,kj->ij"), Scale(65536, (4096, 4096, 16)))
     sides = {tuple(round(65536 ** solution.scale.value(side), 6) for side in vertex) for vertex in solution.family}
     assert sides == {(4096.0, 16.0, 16.0), (16.0, 4096.0, 16.0)}
 

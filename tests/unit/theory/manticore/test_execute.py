@@ -13,9 +13,8 @@ from jouleloop.theory.manticore.execute import random_volumes, run_checked
 from jouleloop.theory.manticore.execute_conv import padding_macs, run_conv
 from jouleloop.theory.manticore.formulas import traffic
 from jouleloop.theory.manticore.layer import conv_layer, fc_layer
-from jouleloop.theory.manticore.machine import Options
+from jouleloop.theory.manticore.machine import Options, draw_text
 from jouleloop.theory.manticore.tables import draw_schedule
-from jouleloop.theory.manticore.text import draw_text
 
 
 @pytest.mark.parametrize("input_depth", [16, 17, 32])

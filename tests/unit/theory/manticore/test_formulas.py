@@ -9,9 +9,7 @@ from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.manticore.formulas import (
     compute_to_communication,
     manticore_bounds,
-    printed_ccr,
     printed_traffic,
-    simplified_ccr,
     traffic,
 )
 from jouleloop.theory.manticore.layer import (
@@ -23,7 +21,7 @@ from jouleloop.theory.manticore.layer import (
     minimum_local_words,
     stack_limit,
 )
-from jouleloop.theory.manticore.printed import TYPICAL_CONV, printed_table, typical_fc
+from jouleloop.theory.manticore.tables import TYPICAL_CONV, printed_table, typical_fc
 from paths import ROOT
 
 MISPRINTED = {
@@ -62,7 +60,9 @@ def test_printed_ccr_of_algorithm_3_lacks_the_input_depth(stack, printed):
     assert f"{float(forgotten_depth_ccr(stack)):.1f}" == printed
     # Six or twelve tasks keep one L2 quadrant busy, which loads the input volume once:
     # 128 x 32² inputs, 128² x 3² filters, 128 x 32² outputs.
-    assert compute_to_communication(TYPICAL_CONV, 3, stack) == Fraction(1024 * 9 * 128 * 128, 131072 + 147456 + 131072)
+    assert compute_to_communication(TYPICAL_CONV, traffic(TYPICAL_CONV, 3, stack)) == Fraction(
+        1024 * 9 * 128 * 128, 131072 + 147456 + 131072
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,9 @@ def test_printed_macs_overcount_a_strided_convolution_by_the_stride_squared():
 
 
 def test_approximations_are_ordered_and_close_for_the_typical_layer():
-    four, five, six = simplified_ccr(TYPICAL_CONV)
-    assert four == printed_ccr(TYPICAL_CONV, 1, 1)
+    rows = {bound.name: bound.value for bound in manticore_bounds(TYPICAL_CONV, 1)}
+    four, five, six = (rows[f"algorithm_1_ccr_{name}"] for name in ("same_width", "deep", "wide"))
+    assert four == compute_to_communication(TYPICAL_CONV, printed_traffic(TYPICAL_CONV, 1, 1))
     assert four < five < six == 9
 
 
@@ -131,7 +132,7 @@ def test_approximations_are_ordered_and_close_for_the_typical_layer():
     [
         (lambda: conv_layer(4, 1, 1, 5), "F <= W_I"),
         (lambda: conv_layer(4, 1, 1, 3, 2), "must be whole"),
-        (lambda: conv_layer(0, 1, 1, 1, 0), "positive whole number"),
+        (lambda: conv_layer(0, 1, 1, 1, 0), "positive integer"),
         (lambda: conv_layer(4, 1, 1, 3, padding=-1), "P must be"),
         (lambda: fc_layer(1, 1, 1, 0), "batch"),
         (lambda: manticore_bounds(TYPICAL_CONV, 4), "no such algorithm"),
