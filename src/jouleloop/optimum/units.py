@@ -76,12 +76,12 @@ def _shares_back(row: Ints, factors: Ints, bounds: Ints, rest: Ints, d: int) -> 
             other_ahead, other_back = (False, True) if others == 0 else _ways(y, times[e])
             one, other = steps[d] * x, steps[e] * y
             apart, both = abs(one - other), one + other
-            if (ahead and (y == 0 or other_back)) or (back and x > 0 and other_ahead):
+            if (ahead and (y == 0 or other_back)) or (back and other_ahead):
                 by_own |= apart == 0 and ahead
                 by_other |= apart == 0 and back and other_ahead
                 if apart < reached.shape[0]:
                     reached[apart] = True
-            if back and x > 0 and (y == 0 or other_back) and both < reached.shape[0]:
+            if back and (y == 0 or other_back) and both < reached.shape[0]:
                 reached[both] = True
     share = 1.0
     for move in range(1, reached.shape[0]):
@@ -93,9 +93,9 @@ def _shares_back(row: Ints, factors: Ints, bounds: Ints, rest: Ints, d: int) -> 
 
 @njit
 def _ways(x: int, times: int) -> tuple[bool, bool]:
-    """Whether a dimension of so many iterations may go on by ``x`` in a step, and fall back by it."""
+    """Whether a dimension of so many iterations may go on by ``x`` in a step, and fall back by it: one of each loop."""
     prime = _least_prime(times)
-    return 1 <= x <= times // prime, x >= prime - 1
+    return 1 <= x <= times // prime, 1 <= x <= (times - 1) // (prime - 1)
 
 
 @njit

@@ -204,8 +204,7 @@ def meet(steps: Sequence[tuple[int, int]], far: int, grid: int) -> bool:
 def _moves(own: tuple[int, int], other: tuple[int, int] = (0, 1)) -> tuple[frozenset[int], bool, bool]:
     """Return how far a rank may move outside an innermost loop, and whether it may stay, by either dimension going on.
 
-    Each has a step and so many iterations. Of n, p the least prime of n, it goes on by n / p at most, and falls back by
-    p - 1 at least.
+    Each has a step and so many iterations.
     """
     step, times = own
     other_step, other_times = other
@@ -218,9 +217,11 @@ def _moves(own: tuple[int, int], other: tuple[int, int] = (0, 1)) -> tuple[froze
 
 
 def _ways(times: int) -> tuple[range, range]:
-    """Return how far a dimension of so many iterations may go on in a step, and fall back."""
-    prime = primes(times)[0] if times > 1 else 1
-    return range(1, times // prime + 1 if times > 1 else 1), range(max(1, prime - 1), times)
+    """Return how far a dimension of so many iterations may go on in a step, and fall back, one of each loop."""
+    if times == 1:
+        return range(0), range(0)
+    prime = primes(times)[0]
+    return range(1, times // prime + 1), range(1, (times - 1) // (prime - 1) + 1)
 
 
 @cache
