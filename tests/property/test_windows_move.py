@@ -102,7 +102,7 @@ def test_a_loop_goes_on_by_less_than_it_spans_where_others_are_unrolled() -> Non
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_window_falls_back_while_another_stands(first: int) -> None:
-    # Taps of 3 and 2 fall back by 4 as the other window goes on by 1 and falls back by 1; alone they go on by 3 at most.
+    # Taps of 3 and 2 fall back by 4 as the other window goes on and falls back by 1; alone they go on by 3 at most.
     coef = np.zeros((2, 4), np.int64)
     coef[first, :2], coef[1 - first, 2:] = (4, 1), (1, 1)
     bounds = np.array([4, 6, 2, 2])
