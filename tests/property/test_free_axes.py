@@ -20,8 +20,8 @@ from jouleloop.engines.protocol import SearchOptions, Target
 from jouleloop.engines.timeloop.inputs import constraint_targets
 from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
-from jouleloop.mapspace.space import build_mapspace
-from jouleloop.mapspace.spatial import along_both, unrollings
+from jouleloop.mapspace.space import FactorSlot, build_mapspace
+from jouleloop.mapspace.spatial import arrangements_of, unrollings
 from jouleloop.optimum.certificate import certify
 from jouleloop.optimum.optimise import PerfectKernel
 from jouleloop.optimum.result import SearchResult
@@ -75,7 +75,8 @@ def test_loops_are_found_where_a_product_of_their_factors_fits() -> None:
         fanout = (drawn.randint(1, 16), drawn.randint(1, 16))
         choices = itertools.product(*map(divisors, factors))
         fits = any(math.prod(x) <= fanout[0] and math.prod(factors) // math.prod(x) <= fanout[1] for x in choices)
-        loops = along_both(factors, fanout)
+        ones = (1,) * len(factors)
+        loops = next(iter(arrangements_of(FactorSlot(factors, factors, ones, ones, both=True), factors, fanout)), None)
         assert (loops is not None) == fits, (factors, fanout)
         for axis in (0, 1):
             assert math.prod(f for _, f, on in loops or () if on == axis) <= fanout[axis]

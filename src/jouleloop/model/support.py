@@ -79,6 +79,12 @@ FEATURES = {
         (Use.PERFECT, Use.CERTIFICATE),
         searched=True,
     ),
+    "free_remainders": Feature(
+        "dimensions along both axes whose loops end early",
+        "axes apart, or perfect factors",
+        (Use.ROUNDED, Use.IMPERFECT_CERTIFICATE),
+        searched=True,
+    ),
     "spreading": Feature("networks of type M:N", "networks of type 1:1", _UNCOUNTED),
     "ingress_groups": Feature(
         "ingresses that cost energy below a fan-out of a level that cannot add, where outputs have windows, "

@@ -13,7 +13,7 @@ from jouleloop.mapspace.space import FREE, SLOT, build_mapspace
 from jouleloop.optimum.arrays import new_counters
 from jouleloop.optimum.driver import Task
 from jouleloop.optimum.limit import Watch
-from jouleloop.optimum.residual import optimise
+from jouleloop.optimum.residual import listing, optimise
 from jouleloop.optimum.residual.bound import may_link
 from jouleloop.optimum.residual.ends import ends_once, list_ends, passes_outside
 from jouleloop.optimum.residual.optimise import ImperfectKernel, search_residuals
@@ -63,7 +63,7 @@ def test_passes_outside_are_those_of_some_chain() -> None:
             least, most = passes_outside(
                 table,
                 np.array([[1], *([f] for f in factors)]),
-                np.array([[0], *([i] for i in idle)], bool),
+                np.array([[0], *([2 * i] for i in idle)]),
                 np.array([40]),
             )
             sound = [passes for passes in range(1, 41) if _reaches(passes, slots, factors, idle)]
@@ -95,7 +95,7 @@ def test_chains_are_counted(passes: int) -> None:
             sound = sound and (end <= left if fixed == FREE else left > 1)
             left = -(-left // end)
         number += sound and left == 1
-    assert count_chains(passes, limits) == number
+    assert count_chains(passes, tuple((*limit, False) for limit in limits)) == number
 
 
 @pytest.mark.parametrize("passes", [1, 2, 7, 12, 13, 31])
@@ -133,14 +133,17 @@ def test_other_objectives_and_ranks_of_three_dimensions_are_refused() -> None:
         search_residuals(space, costs)
 
 
-def test_more_unrollings_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("limit", "most"), [("MOST_CHOICES", 2), ("MOST_BOUNDED", 2), ("MOST_HELD", 1)])
+def test_what_memory_does_not_hold_is_bounded(monkeypatch: pytest.MonkeyPatch, limit: str, most: int) -> None:
     space, costs = _space("fc:5x7")
     whole = search_residuals(space, costs)
-    assert whole.optimal
-    monkeypatch.setattr(optimise, "MOST_UNROLLINGS", 2)
-    with pytest.raises(InputError, match="too many unrollings") as refused:
-        search_residuals(space, costs)
-    assert refused.value.faults[0].value > 2
+    assert whole.optimal and whole.evaluation is not None
+    monkeypatch.setattr(listing, limit, most)
+    part = search_residuals(space, costs)
+    assert part.evaluation is not None
+    assert 0 < part.lower_bound <= whole.evaluation.energy_pj <= part.evaluation.energy_pj
+    assert part.optimal is (part.stopped == "")
+    assert limit == "MOST_HELD" or (part.stopped == "memory" and part.lower_bound < whole.evaluation.energy_pj)
 
 
 class Patience(Watch):
