@@ -230,6 +230,7 @@ def arrangements_on(
     return tuple(found)
 
 
+@lru_cache(maxsize=65536)
 def fits_mesh(
     rank: tuple[int, ...], split: int | None, factors: Factors, fanout: tuple[int, int], *, both: bool = False
 ) -> bool:

@@ -13,7 +13,7 @@ from jouleloop.mapspace.space import FREE, SLOT, build_mapspace
 from jouleloop.optimum.arrays import new_counters
 from jouleloop.optimum.driver import Task
 from jouleloop.optimum.limit import Watch
-from jouleloop.optimum.residual import listing, optimise
+from jouleloop.optimum.residual import listing
 from jouleloop.optimum.residual.bound import may_link
 from jouleloop.optimum.residual.ends import ends_once, list_ends, passes_outside
 from jouleloop.optimum.residual.optimise import ImperfectKernel, search_residuals
@@ -137,7 +137,8 @@ def test_other_objectives_and_ranks_of_three_dimensions_are_refused() -> None:
 def test_what_memory_does_not_hold_is_bounded(monkeypatch: pytest.MonkeyPatch, limit: str, most: int) -> None:
     space, costs = _space("fc:5x7")
     whole = search_residuals(space, costs)
-    assert whole.optimal and whole.evaluation is not None
+    assert whole.optimal
+    assert whole.evaluation is not None
     monkeypatch.setattr(listing, limit, most)
     part = search_residuals(space, costs)
     assert part.evaluation is not None

@@ -170,9 +170,7 @@ def may_link(design: Design, unrolled: Unrolled, v: int, level: int, extent: Int
     ranks, dims = coef.shape
     for d in range(dims):
         left = -(-bounds[d] // extent[d])
-        moves = False
-        for r in range(ranks):
-            moves = moves or coef[r, d] > 0
+        moves = coef[:, d].max() > 0
         # In the last pass units may be others than before, or fewer.
         if factors[d] > 1 and (moves or numbers[0] > 1) and left % factors[d] > 0:
             return True
@@ -465,7 +463,7 @@ def fill_halos(
             step_a = min(step[a], share_b) if step[b] == 1 and alone_b and inner[b] == 1 else 1
             step_b = min(step[b], share_a) if step[a] == 1 and alone_a and inner[a] == 1 else 1
         # Without a remainder Timeloop runs iterations 0 and 1 alone, and falls back from there.
-        may_skip = not linkless and _may_divide(bounds, extent, largest)
+        may_skip = not linkless and ((extent != largest) | (bounds % extent == 0)).all()
         again = np.inf
         # An instance outside of which nothing is unrolled sees so many tiles, no more.
         for most_a in range(1 if alone_a else 2):
@@ -488,15 +486,6 @@ def fill_halos(
             back = min(inner[d] - 1, 1) if may_skip else inner[d] - 1
             move = step[d] * extent[d] * (spread_a if d == a else spread_b) * back
             halos[d].over = min(1.0, max(0.0, side - move) / words)
-
-
-@njit
-def _may_divide(bounds: Ints, extent: Ints, largest: Ints) -> bool:
-    """Whether all tiles may divide their dimension, so that no loop has to end early."""
-    divides = True
-    for d in range(bounds.shape[0]):
-        divides = divides and (extent[d] != largest[d] or bounds[d] % extent[d] == 0)
-    return divides
 
 
 @njit

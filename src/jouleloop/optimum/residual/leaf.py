@@ -175,13 +175,10 @@ def _first_order(slots: Records, level: int, ends: Ints, nest: NestArrays) -> No
 @njit
 def _advance_order(design: Design, unrolled: Unrolled, level: int, ends: Ints, nest: NestArrays) -> bool:
     """Advance the loops of a level to the next order that may matter; return False after the last."""
-    unrolled_inside = False
-    for d in range(unrolled.factors.shape[1]):
-        unrolled_inside = unrolled_inside or unrolled.factors[0, d] > 1
     loops, number = nest.loops[level, TEMPORAL], nest.counts[level, TEMPORAL]
     start, stop = free_group(design.slots, level, loops["dim"], number)
     # Where nothing is unrolled inside the innermost loops, their order changes nothing.
-    more = (level > 0 or unrolled_inside) and order_after(loops["dim"], start, stop)
+    more = (level > 0 or unrolled.factors[0].max() > 1) and order_after(loops["dim"], start, stop)
     for i in range(number):
         loops[i].bound = ends[loops[i].dim]
     return more
@@ -258,16 +255,13 @@ def _settle(
 def try_leaf(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> None:
     """Try every order of the loops whose ends are complete; where one end stands for several, each of them."""
     ends = walk.ends
-    levels, dims = ends.least.shape
+    levels = ends.least.shape[0]
     # What all nests of the unrolling cost at least, and these more, whole tiles counted.
     base_pj, steps = walk.bound_pj[0] + walk.pressed_pj[levels - 1], float(walk.steps[levels])
-    several = False
+    several = bool((ends.largest_end > ends.least).any())
     for v in range(design.relevant.shape[0]):
         for i in range(unrolled.counts[v]):
             base_pj += _more_pj(unrolled, v, i)
-    for level in range(levels):
-        for d in range(dims):
-            several = several or ends.largest_end[level, d] > ends.least[level, d]
     if _try_orders(design, unrolled, walk, trial, base_pj, steps, not several) and several:
         _try_several(design, unrolled, walk, trial)
 
@@ -294,9 +288,7 @@ def _next_end(design: Design, unrolled: Unrolled, ends: Ends, level: int, d: int
         several = several or factor > 1
         alone = alone and (outside - 1) % factor == 0
         outside = -(-outside // (factor * ends.least[outer, d]))
-    asks = False
-    for k in range(design.target.hardware.levels.shape[0]):
-        asks = asks or design.target.hardware.levels[k].least_words > 0
+    asks = design.target.hardware.levels["least_words"].max() > 0
     if (several and alone) or asks or has_mate(design.mate):
         return end + 1 if end < last else 0
     if left > 1 and (passes - 1) % (left - 1) == 0:

@@ -108,7 +108,10 @@ class ImperfectKernel(Kernel):
         self.queue = Queue(held["bound"].copy(), SLACK, self.follow, self.counters, growth=growth, turns=_TURNS)
 
     def _bounds(self, keep: Bools, factors: Ints, idle: Ints) -> Floats:
-        bounds, room = np.empty(len(factors)), self._new_unrolled(factors[0].copy(), idle[0].copy(), 0)
+        """Return the bounds of unrollings under a choice of what is kept."""
+        _, _, loops, numbers = self.unrollings.row(0, 0)
+        room = new_unrolled(self.levels, len(self.relevant), factors[0].copy(), idle[0].copy(), loops, numbers)
+        bounds = np.empty(len(factors))
         bound_parts(self.design(keep), factors, idle, room, bounds)
         return bounds
 
@@ -154,12 +157,8 @@ class ImperfectKernel(Kernel):
         queue.bounds[n] = max(queue.bounds[n], min(cut, queue.value))
 
     def _unrolled(self, row: int) -> Unrolled:
-        number, nth = self.rows[row]
-        _, factors, idle = self.unrollings.rows(np.array([number]))
-        return self._new_unrolled(factors[nth], idle[nth], int(number))
-
-    def _new_unrolled(self, factors: Ints, idle: Ints, number: int) -> Unrolled:
-        return new_unrolled(self.levels, len(self.relevant), factors, idle, *self.unrollings.arranged(number))
+        number, nth = self.rows[row].tolist()
+        return new_unrolled(self.levels, len(self.relevant), *self.unrollings.row(number, nth))
 
     def subproblems(self) -> str:
         """List all parts; where there is none, no tile fits."""
