@@ -22,7 +22,8 @@ from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.mapspace.space import FactorSlot, build_mapspace
 from jouleloop.mapspace.spatial import arrangements_of, unrollings
-from jouleloop.optimum.certificate import certify
+from jouleloop.model.objective import OBJECTIVES
+from jouleloop.optimum.certificate import certify, check_known
 from jouleloop.optimum.optimise import PerfectKernel
 from jouleloop.optimum.result import SearchResult
 from jouleloop.proof.form import check_form, digest_of
@@ -186,8 +187,13 @@ def test_stated_orders_and_splits_stay(stated: dict[str, object]) -> None:
 def test_what_it_does_not_hold_for_is_refused() -> None:
     _, problem, target = pairs()[0]
     free = freed(target)
-    with pytest.raises(InputError, match="axes: are searched where loops divide the layer"):
-        build_mapspace(problem, target.arch, free.constraints, imperfect=True)
+    early = replace(free, constraints=replace(free.constraints, factors="imperfect"))
+    rounding = NativeEngine().search(problem, replace(early, semantics="timeloop-4"), SearchOptions(budget=100))
+    assert rounding.status == "invalid"
+    assert "both axes whose loops end early" in rounding.reason
+    space = build_mapspace(problem, target.arch, early.constraints, imperfect=True)
+    with pytest.raises(InputError, match="certificates of imperfect factors know no dimensions along both axes"):
+        check_known(space, early.constraints, early.costs, OBJECTIVES["energy"], "timeloop-3.0.3")
     with pytest.raises(InputError, match="writes a dimension once"):
         constraint_targets(problem, target.arch, free.constraints)
     levels = tuple(replace(one, network=Network(hop_pj=1.0)) for one in target.arch.levels)

@@ -42,7 +42,7 @@ from paths import REFERENCE, ROOT
 from shares import in_shares
 
 #: Most mappings of a mapspace that is walked as a whole.
-MOST, MOST_WINDOWS, MOST_CANCELLING = 1500, 600, 3000
+MOST, MOST_WINDOWS, MOST_CANCELLING, MOST_BOTH = 1500, 600, 3000, 4000
 
 
 def draw(seed: int) -> Case:
@@ -88,6 +88,32 @@ def test_the_search_finds_the_least_of_all_mappings(seeds: range) -> None:
             assert found.evaluation.energy_pj == pytest.approx(least, rel=1e-9, abs=1e-9), seed
             compared += 1
     assert compared >= len(seeds) // 20
+
+
+@in_shares(4200, first=60)
+def test_along_both_axes_the_search_finds_the_least(seeds: range) -> None:
+    compared = parted = 0
+    for seed in seeds:
+        try:
+            problem, target = load(draw(seed))
+            rng = random.Random(seed)
+            bounds = tuple(b if b == 1 else rng.choice((2, 3, 5, 5, 7, 9, 11, 13)) for b in problem.bounds)
+            target = replace(target, constraints=replace(target.constraints, axes="free"))
+            space = build_mapspace(replace(problem, bounds=bounds), target.arch, target.constraints, imperfect=True)
+            free = any(slot is not None and slot.both for slot in space.spatial)
+            if not free or len(list(itertools.islice(mappings(space), MOST_BOTH + 1))) > MOST_BOTH:
+                continue
+            found = search_residuals(space, target.costs, semantics=target.semantics)
+        except JouleloopError:
+            continue
+        least, _ = least_pj(space, target.costs, target.semantics)
+        assert found.optimal is (least < math.inf), seed
+        if found.evaluation is not None and found.mapping is not None:
+            assert found.evaluation.energy_pj == pytest.approx(least, rel=1e-9, abs=1e-9), seed
+            compared += 1
+            parted += any(len({d for d, *_ in one.spatial}) < len(one.spatial) for one in found.mapping.levels)
+    assert compared >= len(seeds) // 30
+    assert parted or len(seeds) < 300
 
 
 @in_shares(300, first=60)
