@@ -190,7 +190,7 @@ def test_what_it_does_not_hold_for_is_refused() -> None:
     early = replace(free, constraints=replace(free.constraints, factors="imperfect"))
     rounding = NativeEngine().search(problem, replace(early, semantics="timeloop-4"), SearchOptions(budget=100))
     assert rounding.status == "invalid"
-    assert "both axes whose loops end early" in rounding.reason
+    assert "dimensions along both axes" in rounding.reason
     space = build_mapspace(problem, target.arch, early.constraints, imperfect=True)
     with pytest.raises(InputError, match="certificates of imperfect factors know no dimensions along both axes"):
         check_known(space, early.constraints, early.costs, OBJECTIVES["energy"], "timeloop-3.0.3")

@@ -93,7 +93,7 @@ def check_known(
         # Of other layers and objectives a claim is written.
         found = [*found_in_networks(space.arch, costs), *found_in_rules(rules)]
         if any(slot is not None and slot.both for slot in space.spatial):
-            found.append(AskedFeature("free_remainders", "axes", constraints.axes))
+            found.append(AskedFeature("free_axes", "axes", constraints.axes))
         check_supported(Use.IMPERFECT_CERTIFICATE, found, InputError)
 
 

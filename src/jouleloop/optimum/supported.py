@@ -41,7 +41,7 @@ def check_search(
         wired = {one.field for one in found_in_networks(space.arch, costs)}
         found += [AskedFeature("free_axes", level) for level in sorted(map(str, wired))]
         if use is Use.ROUNDED:
-            found.append(AskedFeature("free_remainders", "axes", "free"))
+            found.append(AskedFeature("free_axes", "axes", "free"))
     if space.min_parallelism:
         found.append(AskedFeature("parallelism", "parallelism", space.min_parallelism))
     if space.rounded:
