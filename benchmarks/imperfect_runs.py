@@ -2,7 +2,8 @@
 
     python benchmarks/imperfect_runs.py --timeloop FOLDER --out FILE --kind eyeriss [--first 0] [--count 100]
 
-Kinds are those of ``differential.draw``, and ``eyeriss`` and ``simba`` with layers of few divisors. ``--timeloop``
+Kinds are those of ``differential.draw``, and ``eyeriss`` and ``simba`` with layers of few divisors. ``both-`` before a
+kind draws dimensions along both axes of a mesh, which Timeloop is given in one row. ``--timeloop``
 holds ``timeloop-3.0.3/bin`` and ``timeloop-2023-04/bin`` (see docs/engines-timeloop.md). Seeds from ``--first`` on are
 drawn until ``--count`` mappings are stored; every field in which this package differs is printed.
 """
@@ -15,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
-from differential.imperfect import differences, draw_evaluated, run_model  # noqa: E402
+from differential.imperfect import differences, draw_along_both, draw_evaluated, in_one_row, run_model  # noqa: E402
 from differential.real import homes  # noqa: E402
 from differential.runs import write_records  # noqa: E402
 from jouleloop.errors import JouleloopError  # noqa: E402
@@ -35,12 +36,14 @@ def main() -> None:
     for seed in itertools.count(options.first):
         if len(records) == options.count:
             break
-        drawn = draw_evaluated(seed, options.kind)
+        both = options.kind.startswith("both-")
+        drawn = (draw_along_both if both else draw_evaluated)(seed, options.kind.removeprefix("both-"))
         if drawn is None:
             continue
         record, problem, target, mapping = drawn
         try:
-            real = run_model(problem, target, mapping, programs[target.semantics])
+            row = in_one_row(target, mapping) if both else (target, mapping)
+            real = run_model(problem, *row, programs[target.semantics])
         except JouleloopError as error:
             print(f"{options.kind}-{seed} refused: {error}", flush=True)
             continue

@@ -1,5 +1,6 @@
 """Random mappings whose loops need not divide, and what ``timeloop-model`` counts for them."""
 
+import math
 import random
 from collections import Counter
 from dataclasses import fields, replace
@@ -20,7 +21,7 @@ from jouleloop.engines.protocol import Target
 from jouleloop.engines.timeloop.engine import TimeloopEngine, TimeloopOptions
 from jouleloop.errors import JouleloopError
 from jouleloop.mapping.formats import from_levels
-from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapping.mapping import LevelMapping, Mapping, ended_early
 from jouleloop.mapping.reuse import Reuse
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.study.targets import TargetFiles, TargetSet
@@ -118,6 +119,69 @@ def draw_mapping(rng: random.Random, problem: Problem, arch: Architecture) -> Ma
         product[dimension] *= end
     early = tuple(sorted((d, problem.bound[d]) for d in dims if product[d] != problem.bound[d]))
     return Mapping(tuple(levels), early)
+
+
+def along_both(rng: random.Random, mapping: Mapping, problem: Problem, arch: Architecture) -> Mapping | None:
+    """Return the mapping with dimensions along both axes of a fan-out, other loops shortened; None where none has."""
+    left, levels, twice = dict(problem.bound), [], False
+    for level, fanout in zip(reversed(mapping.levels), reversed(arch.fanout), strict=True):
+        room = [
+            most // math.prod(e for _, e, axis in level.spatial if axis == own)
+            for own, most in zip("XY", fanout, strict=True)
+        ]
+        loops = list(level.spatial)
+        for d, _, axis in level.spatial:
+            other = "YX".index(axis)
+            if room[other] > 1 and rng.random() < 0.8:
+                loops.append((d, rng.randint(2, room[other]), "XY"[other]))
+                room[other] //= loops[-1][1]
+        rng.shuffle(loops)
+        spatial, temporal = [], []
+        for d, end, axis in sorted(loops, key=lambda loop: loop[2]):
+            spatial.insert(0, (d, min(end, left[d]), axis))
+            left[d] = -(-left[d] // end)
+        for d, end in reversed(level.temporal):
+            temporal.insert(0, (d, min(end, left[d])))
+            left[d] = -(-left[d] // end)
+        spatial = [loop for loop in spatial if loop[1] > 1]
+        twice = twice or len({d for d, *_ in spatial}) < len(spatial)
+        time = tuple(loop for loop in temporal if loop[1] > 1)
+        levels.insert(0, replace(level, spatial=tuple(spatial), temporal=time))
+    whole = twice and max(left.values()) == 1
+    return ended_early(Mapping(tuple(levels)), problem) if whole else None
+
+
+def draw_along_both(seed: int, kind: str) -> tuple[dict[str, Any], Problem, Target, Mapping] | None:
+    """Return what `draw_evaluated` does of a mapping with a dimension along both axes, where no window slides."""
+    rng = random.Random(f"both axes/{kind}/{seed}")
+    case = draw_design(seed, kind)
+    try:
+        problem, target = load(case)
+        mapping = None
+        if not problem.slides and target.semantics == SEMANTICS[0]:
+            mapping = along_both(rng, draw_mapping(rng, problem, target.arch), problem, target.arch)
+        if mapping is None or not mapping.imperfect:
+            return None
+        evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics)
+    except JouleloopError:
+        return None
+    record = {"kind": f"both-{kind}", "seed": seed, "case": case.as_json(), "mapping": mapping.as_json()}
+    return record, problem, target, mapping
+
+
+def in_one_row(target: Target, mapping: Mapping) -> tuple[Target, Mapping]:
+    """Return all instances of each fan-out in one row, and the mapping with one loop a dimension there."""
+    levels = tuple(replace(one, mesh_x=one.instances, mesh_y=1) for one in target.arch.levels)
+    compute = replace(target.arch.compute, mesh_x=target.arch.compute.instances, mesh_y=1)
+    loops = []
+    for level in mapping.levels:
+        ends: dict[str, int] = {}
+        for d, end, _ in reversed(level.spatial):
+            ends[d] = ends.get(d, 1) * end
+        spatial = tuple((d, end, "X") for d, end in reversed(ends.items()))
+        loops.append(replace(level, spatial=spatial))
+    row = replace(target, arch=replace(target.arch, levels=levels, compute=compute))
+    return row, replace(mapping, levels=tuple(loops))
 
 
 def draw_reuse(rng: random.Random, mapping: Mapping, problem: Problem) -> Mapping:

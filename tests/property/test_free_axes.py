@@ -20,9 +20,10 @@ from jouleloop.engines.protocol import SearchOptions, Target
 from jouleloop.engines.timeloop.inputs import constraint_targets
 from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
-from jouleloop.mapspace.space import build_mapspace
-from jouleloop.mapspace.spatial import along_both, unrollings
-from jouleloop.optimum.certificate import certify
+from jouleloop.mapspace.space import FactorSlot, build_mapspace
+from jouleloop.mapspace.spatial import arrangements_of, unrollings
+from jouleloop.model.objective import OBJECTIVES
+from jouleloop.optimum.certificate import certify, check_known
 from jouleloop.optimum.optimise import PerfectKernel
 from jouleloop.optimum.result import SearchResult
 from jouleloop.proof.form import check_form, digest_of
@@ -75,7 +76,8 @@ def test_loops_are_found_where_a_product_of_their_factors_fits() -> None:
         fanout = (drawn.randint(1, 16), drawn.randint(1, 16))
         choices = itertools.product(*map(divisors, factors))
         fits = any(math.prod(x) <= fanout[0] and math.prod(factors) // math.prod(x) <= fanout[1] for x in choices)
-        loops = along_both(factors, fanout)
+        ones = (1,) * len(factors)
+        loops = next(iter(arrangements_of(FactorSlot(factors, factors, ones, ones, both=True), factors, fanout)), None)
         assert (loops is not None) == fits, (factors, fanout)
         for axis in (0, 1):
             assert math.prod(f for _, f, on in loops or () if on == axis) <= fanout[axis]
@@ -185,8 +187,13 @@ def test_stated_orders_and_splits_stay(stated: dict[str, object]) -> None:
 def test_what_it_does_not_hold_for_is_refused() -> None:
     _, problem, target = pairs()[0]
     free = freed(target)
-    with pytest.raises(InputError, match="axes: are searched where loops divide the layer"):
-        build_mapspace(problem, target.arch, free.constraints, imperfect=True)
+    early = replace(free, constraints=replace(free.constraints, factors="imperfect"))
+    rounding = NativeEngine().search(problem, replace(early, semantics="timeloop-4"), SearchOptions(budget=100))
+    assert rounding.status == "invalid"
+    assert "dimensions along both axes" in rounding.reason
+    space = build_mapspace(problem, target.arch, early.constraints, imperfect=True)
+    with pytest.raises(InputError, match="certificates of imperfect factors know no dimensions along both axes"):
+        check_known(space, early.constraints, early.costs, OBJECTIVES["energy"], "timeloop-3.0.3")
     with pytest.raises(InputError, match="writes a dimension once"):
         constraint_targets(problem, target.arch, free.constraints)
     levels = tuple(replace(one, network=Network(hop_pj=1.0)) for one in target.arch.levels)

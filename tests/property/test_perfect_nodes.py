@@ -294,8 +294,9 @@ def check_part(part: Part) -> None:
     if solver.parts.runs["first"][part.unrolling] < 0:
         solver._arrange(part.unrolling)
     part.check(part.sketch_pj, least_pj, "sketch")
-    part.check(solver._rest_pj(), least_pj, "unrollings that were not listed")
-    assert solver._rest_steps() <= solver.parts.steps[part.unrolling] <= least, part.name
+    rest_pj, fewest = solver.rest()
+    part.check(rest_pj, least_pj, "unrollings that were not listed")
+    assert fewest <= solver.parts.steps[part.unrolling] <= least, part.name
     part.walk(part.tree, least_pj)
     if has_windows(solver.case.mesh):
         part.walk(part.tree, least_pj, neighbours=True)

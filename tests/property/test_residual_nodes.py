@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from differential.native import load
-from differential.residual_space import chains
+from differential.residual_space import chains, slots_of
 from differential.tiny import FAMILIES, draw_tiny
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import MapSpace, build_mapspace
@@ -83,7 +83,7 @@ def temporal_ends(space: MapSpace, d: int) -> dict[tuple[tuple[int, bool], ...],
     """Return all ends of a dimension's temporal loops, by its unrolled factors and whether these leave units idle."""
     spatial = [k for k, slot in enumerate(space.spatial) if slot is not None]
     found = defaultdict(list)
-    for chain in chains(space.problem.bounds[d], [(slot, d) for slot in space.slots]):
+    for chain in chains(space.problem.bounds[d], [(slot, d, fan) for slot, fan in slots_of(space)]):
         left, ends, unrolled, rest = space.problem.bounds[d], [], [], iter(chain)
         for k in range(len(space.temporal)):
             factor = next(rest) if k in spatial else 1
@@ -258,7 +258,8 @@ def parts_of(kernel: ImperfectKernel, rng: random.Random, where: str) -> Iterato
     by_dim = [temporal_ends(space, int(d)) for d in kernel.dims]
     if all(kernel.problem.bounds[d] == 1 for d in kernel.dims):
         return
-    known = {(f.tobytes(), i.tobytes()): n for n, (f, i) in enumerate(zip(kernel.factors, kernel.idle, strict=True))}
+    rows = [kernel._unrolled(n) for n in range(len(kernel.rows))]
+    known = {(row.factors.tobytes(), (row.idle > 0).tobytes()): n for n, row in enumerate(rows)}
     keys = list(itertools.islice(itertools.product(*by_dim), 3000))
     rng.shuffle(keys)
     left = PARTS

@@ -42,7 +42,7 @@ from paths import REFERENCE, ROOT
 from shares import in_shares
 
 #: Most mappings of a mapspace that is walked as a whole.
-MOST, MOST_WINDOWS, MOST_CANCELLING = 1500, 600, 3000
+MOST, MOST_WINDOWS, MOST_CANCELLING, MOST_BOTH = 1500, 600, 3000, 4000
 
 
 def draw(seed: int) -> Case:
@@ -88,6 +88,56 @@ def test_the_search_finds_the_least_of_all_mappings(seeds: range) -> None:
             assert found.evaluation.energy_pj == pytest.approx(least, rel=1e-9, abs=1e-9), seed
             compared += 1
     assert compared >= len(seeds) // 20
+
+
+def draw_mesh(seed: int) -> Case:
+    """Return a product on a small mesh of two axes, below a memory or below a buffer."""
+    rng = random.Random(f"axes/{seed}")
+    first = [[["C"]], *([[["N"]]] if rng.random() < 0.3 else [])]
+    spaces = [
+        {"name": "A", "projection": first},
+        {"name": "W", "projection": [[["C"]], [["M"]]]},
+        {"name": "Z", "projection": [[["M"]], [["N"]]], "read-write": True},
+    ]
+    shape = {"name": "g", "dimensions": ["C", "M", "N"], "data-spaces": spaces}
+    instance = {"C": rng.choice((2, 3, 5, 7, 7, 9, 11, 13)), "M": rng.choice((1, 2, 3, 5, 7))}
+    instance["N"] = rng.choice((1, 1, 1, 2, 3))
+    x, y = rng.choice(((2, 2), (2, 3), (3, 2), (3, 3), (4, 2), (4, 4)))
+    wide, units = {"meshX": x}, f"[0..{x * y - 1}]"
+    own, name = rng.choice((({"meshX": 1}, "buffer"), (wide, f"buffer{units}")))
+    local = [
+        {"name": "DRAM", "class": "DRAM", "attributes": {"word-bits": 8, "meshX": 1}},
+        {"name": name, "class": "SRAM", "attributes": {"word-bits": 8, "depth": rng.choice((4, 8, 32, 400)), **own}},
+        {"name": f"mac{units}", "class": "mac", "attributes": {"datawidth": 8, **wide}},
+    ]
+    arch = {"architecture": {"version": 0.3, "subtree": [{"name": "s", "local": local}]}}
+    keep = [one for one in "AWZ" if rng.random() < 0.7]
+    bypass = [one for one in "AWZ" if one not in keep]
+    limits = {"targets": [{"target": "buffer", "type": "bypass", "keep": keep, "bypass": bypass}]}
+    given = arch, {"problem": {"shape": shape, "instance": instance}}, {"mapspace_constraints": limits}
+    bare = Case(f"axes-{seed}", *given, {}, "energy", rng.choice(("timeloop-3.0.3", "timeloop-2023-04")))
+    return Case(**{**bare.as_json(), "ert": few_energies(rng, components(bare))})
+
+
+@in_shares(400, first=60)
+def test_along_both_axes_the_search_finds_the_least(seeds: range) -> None:
+    compared = parted = 0
+    for seed in seeds:
+        problem, target = load(draw_mesh(seed))
+        constraints = replace(target.constraints, axes="free")
+        space = build_mapspace(problem, target.arch, constraints, imperfect=True)
+        assert any(slot is not None and slot.both for slot in space.spatial)
+        if len(list(itertools.islice(mappings(space), MOST_BOTH + 1))) > MOST_BOTH:
+            continue
+        found = search_residuals(space, target.costs, semantics=target.semantics)
+        least, _ = least_pj(space, target.costs, target.semantics)
+        assert found.optimal is (least < math.inf), seed
+        if found.evaluation is not None and found.mapping is not None:
+            assert found.evaluation.energy_pj == pytest.approx(least, rel=1e-9, abs=1e-9), seed
+            compared += 1
+            parted += any(len({d for d, *_ in one.spatial}) < len(one.spatial) for one in found.mapping.levels)
+    assert compared >= len(seeds) // 2
+    assert parted >= len(seeds) // 20
 
 
 @in_shares(300, first=60)

@@ -62,6 +62,19 @@ def test_every_format_brings_the_mapping_back(path: Path) -> None:
         assert parse_map_txt(print_nest(mapping, problem), problem, target.arch).mapping == mapping
 
 
+def test_a_dimension_along_both_axes_counts_as_in_one_row() -> None:
+    """Real ``timeloop-model`` is given one loop on an array of one row, which it can write."""
+    records = [record for path in sorted((FOLDER / "axes").glob("*.jsonl.xz")) for record in read_records(path)]
+    assert len(records) >= 60
+    wrong = []
+    for record in records:
+        problem, target = load_record(record)
+        mapping = load_mapping(record, problem, target)
+        assert any(len({d for d, *_ in level.spatial}) < len(level.spatial) for level in mapping.levels)
+        wrong += [f"{record['seed']}: {line}" for line in differences(problem, target, mapping, record["real"])]
+    assert wrong == []
+
+
 def test_the_records_are_drawn_again() -> None:
     record = read_records(FILES[0])[0]
     drawn = draw_evaluated(record["seed"], record["kind"])

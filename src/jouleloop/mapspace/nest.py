@@ -31,7 +31,7 @@ def mapping_of(
         LevelMapping(
             name,
             tuple((names[d], int(bound)) for d, bound in temporal[k]),
-            tuple((names[d], int(bound), "XY"[axis]) for d, bound, axis in spatial[k]),
+            tuple((names[d], int(bound), "XY"[axis]) for d, bound, axis in spatial[k] if bound > 1),
             frozenset(s for v, s in enumerate(spaces) if keep[k, v]),
             space.reuse[k],
         )

@@ -45,7 +45,8 @@ class FactorSlot:
     split: int | None = None
     """Spatial only: how many positions go to X; None where every split is tried."""
     both: bool = False
-    """Spatial only: whether a dimension may be unrolled along both axes. Then neither order nor axes change a count."""
+    """Spatial only: whether a dimension may be unrolled along both axes. Neither order nor axes change a count then,
+    unless loops end early."""
 
     def is_open(self, d: int) -> bool:
         """Whether the constraints leave the factor of a dimension open."""
@@ -176,7 +177,7 @@ def build_mapspace(
         if sizes.get(name, size) != size:
             text = "expressions of the architecture were evaluated for the layer beside it; put this one there instead"
             faults.append(Fault(text, constraints.name, f"{problem.name}.{name}", sizes[name], str(size)))
-    temporal, spatial = _all_slots(problem, arch, constraints, faults)
+    temporal, spatial = _all_slots(problem, arch, constraints, faults, imperfect=imperfect)
     rounded = False
     if not faults and not imperfect:
         indivisible: list[Fault] = []
@@ -189,9 +190,6 @@ def build_mapspace(
     if constraints.space != "timeloop" and (imperfect or rounded):
         text = "is searched where loops divide the layer"
         faults.append(Fault(text, constraints.name, "space", constraints.space, "timeloop"))
-    if constraints.axes != "apart" and (imperfect or rounded):
-        text = "are searched where loops divide the layer"
-        faults.append(Fault(text, constraints.name, "axes", constraints.axes, "apart"))
     columns = _keep_columns(problem, arch, constraints, faults)
     if faults:
         raise InputError(faults)
@@ -202,7 +200,7 @@ def build_mapspace(
 
 
 def _all_slots(
-    problem: Problem, arch: Architecture, constraints: Constraints, faults: list[Fault]
+    problem: Problem, arch: Architecture, constraints: Constraints, faults: list[Fault], *, imperfect: bool
 ) -> tuple[list[FactorSlot], list[FactorSlot | None]]:
     """Return the temporal and the spatial slot of every level, innermost first."""
     temporal: list[FactorSlot] = []
@@ -222,7 +220,9 @@ def _all_slots(
             canonical = pruned and not ordered and min(fanout) == 1
             slot = _slot(problem, own, field, source, faults, canonical=canonical, split=own.split)
             both = free and min(fanout) > 1 and not ordered and own.split is None
-            spatial.append(replace(slot, both=both))
+            # Two loops of a dimension that end early may be longer together than it is.
+            wide = (own.max_factors.get(d, math.prod(fanout)) for d in problem.shape.dimensions)
+            spatial.append(replace(slot, both=both, most=tuple(wide) if both and imperfect else slot.most))
             continue
         spatial.append(None)
         text = "a spatial factor is given where the architecture does not fan out"

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -63,21 +63,46 @@ def factor_choices(slot: FactorSlot, left: Factors, most_units: int) -> tuple[Fa
 
 def fitting_choices(slot: FactorSlot, left: Factors, fanout: tuple[int, int]) -> tuple[Factors, ...]:
     """Return those of `factor_choices` that fit a mesh in some arrangement."""
-    options = _options(slot, left, math.prod(fanout))
-    if slot.both:
-        return _both_choices(options, fanout)
-    return _fitting_choices(options, slot.rank, slot.split, fanout)
+    return _fitting_choices(_options(slot, left, math.prod(fanout)), slot.rank, slot.split, slot.both, fanout)
 
 
 def arrangements_of(slot: FactorSlot, factors: Factors, fanout: tuple[int, int]) -> tuple[Arrangement, ...]:
     """Return the distinct arrangements of these factors; empty where none fits the mesh.
 
-    One stands for all where a dimension may be unrolled along both axes: no order counts then.
+    One stands for all where a dimension may be unrolled along both axes: no order counts then. As few as may be have
+    two loops.
     """
     if slot.both:
-        found = along_both(factors, fanout)
-        return () if found is None else (found,)
+        return tuple([_both_loops(factors, x, range(len(factors))) for x in _along_x(factors, fanout)[:1]])
     return arrangements_on(slot.rank, slot.split, factors, fanout)
+
+
+def early_choices(slot: FactorSlot, bounds: Factors, fanout: tuple[int, int]) -> Iterator[Factors]:
+    """Yield every choice of a slot's factors that fits a mesh, of loops that may end early."""
+
+    def choose(d: int, room: int, chosen: Factors) -> Iterator[Factors]:
+        if d == len(bounds):
+            if fits_mesh(slot.rank, slot.split, chosen, fanout, both=slot.both):
+                yield chosen
+            return
+        fixed = slot.fixed[d]
+        for factor in (fixed,) if fixed != FREE else range(slot.least[d], min(slot.most[d], room) + 1):
+            if factor <= room and (factor <= bounds[d] or 0 < fewest_passes(slot, d, factor, fanout) <= bounds[d]):
+                yield from choose(d + 1, room // factor, (*chosen, factor))
+
+    yield from choose(0, math.prod(fanout), ())
+
+
+@lru_cache(maxsize=65536)
+def fewest_passes(slot: FactorSlot, d: int, factor: int, fanout: tuple[int, int]) -> int:
+    """Return how many passes a loop needs that may be longer than they are; 0 where it may not.
+
+    A fixed loop needs two. Along both axes the outer one of two loops has no more iterations than the inner one leaves.
+    """
+    if slot.fixed[d] != FREE:
+        return 2 * (factor > 1)
+    inner = [x for x in divisors(factor) if 1 < x < factor and x <= fanout[0] and factor // x <= fanout[1]]
+    return factor + 1 - max(inner) if slot.both and inner else 0
 
 
 def parallelism(factors: tuple[Factors, ...], fanout: tuple[tuple[int, int], ...]) -> float:
@@ -116,42 +141,62 @@ def _factor_choices(options: tuple[Factors, ...], most_units: int) -> tuple[Fact
 
 @lru_cache(maxsize=16384)
 def _fitting_choices(
-    options: tuple[Factors, ...], rank: tuple[int, ...], split: int | None, fanout: tuple[int, int]
+    options: tuple[Factors, ...], rank: tuple[int, ...], split: int | None, both: bool, fanout: tuple[int, int]
 ) -> tuple[Factors, ...]:
     choices = _factor_choices(options, math.prod(fanout))
-    return tuple([factors for factors in choices if fits_mesh(rank, split, factors, fanout)])
-
-
-@lru_cache(maxsize=16384)
-def _both_choices(options: tuple[Factors, ...], fanout: tuple[int, int]) -> tuple[Factors, ...]:
-    choices = _factor_choices(options, math.prod(fanout))
-    return tuple([factors for factors in choices if along_both(factors, fanout) is not None])
+    return tuple([factors for factors in choices if fits_mesh(rank, split, factors, fanout, both=both)])
 
 
 @lru_cache(maxsize=65536)
-def along_both(factors: Factors, fanout: tuple[int, int]) -> Arrangement | None:
-    """Return loops of these factors, outermost first, each along X, along Y or along both; None where none fit.
+def _along_x(factors: Factors, fanout: tuple[int, int], inner: frozenset[int] | None = None) -> list[Factors]:
+    """Return what each dimension has along X so that all loops fit.
 
-    As few dimensions as may be have two loops.
+    At most one choice has no dimension in two loops; at most one, the last, has as few as may be in two.
+    ``inner`` are the dimensions that loop along X, where that is asked for.
     """
     most_x, most_y = fanout
-    #: By factors along X that fit so far: how many dimensions have two loops, and what each has along X.
-    found: dict[int, tuple[int, Factors]] = {1: (0, ())}
-    for factor in factors:
-        longer: dict[int, tuple[int, Factors]] = {}
-        for used, (parted, chosen) in found.items():
-            for x in divisors(factor):
+    #: By factors along X that fit so far, and whether any dimension has two loops: how many, and each one's factor.
+    found: dict[tuple[int, bool], tuple[int, Factors]] = {(1, False): (0, ())}
+    for d, factor in enumerate(factors):
+        longer: dict[tuple[int, bool], tuple[int, Factors]] = {}
+        parts = [x for x in divisors(factor) if inner is None or (x > 1) == (d in inner)]
+        for (used, _), (parted, chosen) in found.items():
+            for x in parts:
                 more = parted + (1 < x < factor), (*chosen, x)
-                if used * x <= most_x and more < longer.get(used * x, (len(factors) + 1, ())):
-                    longer[used * x] = more
+                if used * x <= most_x and more < longer.get((used * x, more[0] > 0), (len(factors) + 1, ())):
+                    longer[used * x, more[0] > 0] = more
         found = longer
     whole = math.prod(factors)
-    fitting = [chosen for used, chosen in found.items() if whole // used <= most_y]
-    if not fitting:
-        return None
-    along_x = min(fitting)[1]
-    outer = [(d, factor // x, 1) for d, (factor, x) in enumerate(zip(factors, along_x, strict=True)) if factor > x]
-    return (*outer, *((d, x, 0) for d, x in enumerate(along_x) if x > 1))
+    fitting = [chosen for (used, _), chosen in found.items() if whole // used <= most_y]
+    least = [min((one for one in fitting if (one[0] > 0) == twice), default=None) for twice in (False, True)]
+    return [one[1] for one in least if one is not None]
+
+
+def _both_loops(factors: Factors, along_x: Factors, order: Sequence[int]) -> Arrangement:
+    """Return loops along Y and, inside them, along X, each in an order of dimensions from the outermost."""
+    outer = [(d, factors[d] // along_x[d], 1) for d in order if factors[d] > along_x[d]]
+    return (*outer, *((d, along_x[d], 0) for d in order if along_x[d] > 1))
+
+
+@lru_cache(maxsize=4096)
+def early_arrangements(factors: Factors, fanout: tuple[int, int]) -> tuple[Arrangement, ...]:
+    """Return an arrangement for each order of unrolled dimensions, with and without two loops of any.
+
+    Two loops of a dimension count as one in the place of the inner one. All arrangements have as many loops: those of
+    one iteration make up the number.
+    """
+    moving = [d for d, factor in enumerate(factors) if factor > 1]
+    found: dict[tuple[bool, tuple[int, ...]], Arrangement] = {}
+    for inner in itertools.chain(*(itertools.combinations(moving, n) for n in range(len(moving) + 1))):
+        choices = _along_x(factors, fanout, frozenset(inner))
+        rest = [d for d in moving if d not in inner]
+        orders = itertools.product(itertools.permutations(rest), itertools.permutations(inner))
+        for (outer, along), along_x in itertools.product(orders, choices):
+            loops = _both_loops(factors, along_x, (*outer, *along))
+            found.setdefault((len(loops) > len(moving), (*outer, *along)), loops)
+    most = max(map(len, found.values()), default=0)
+    once = ((*moving, 0)[0], 1, 1)
+    return tuple([(*[once] * (most - len(loops)), *loops) for loops in found.values()])
 
 
 @lru_cache(maxsize=65536)
@@ -185,8 +230,13 @@ def arrangements_on(
     return tuple(found)
 
 
-def fits_mesh(rank: tuple[int, ...], split: int | None, factors: Factors, fanout: tuple[int, int]) -> bool:
-    """Whether any arrangement of these factors fits the mesh: whether `arrangements_on` returns one."""
+@lru_cache(maxsize=65536)
+def fits_mesh(
+    rank: tuple[int, ...], split: int | None, factors: Factors, fanout: tuple[int, int], *, both: bool = False
+) -> bool:
+    """Whether any arrangement fits the mesh: whether `arrangements_of` returns one."""
+    if both:
+        return bool(_along_x(factors, fanout))
     most_x, most_y = fanout
     left = math.prod(factors)
     if left > most_x * most_y:

@@ -60,6 +60,7 @@ def flatten_loops(bounds: Ints, nest: NestArrays, loop: Records, start: Ints) ->
     """Write all loops innermost first, with steps and residual ends, and where each level's begin; return their number.
 
     ``start`` has one place more than there are levels and holds, by level, the first spatial and first temporal loop.
+    Two loops that unroll a dimension along both axes count as one, at the place of the inner one, see `_in_one_row`.
     """
     rest = bounds - 1
     extent = np.ones(bounds.shape[0], np.int64)
@@ -70,14 +71,17 @@ def flatten_loops(bounds: Ints, nest: NestArrays, loop: Records, start: Ints) ->
             for i in range(nest.counts[level, kind] - 1, -1, -1):
                 d = nest.loops[level, kind, i].dim
                 end = nest.loops[level, kind, i].bound
-                loop[total].dim = d
-                loop[total].bound = end
-                loop[total].step = extent[d]
-                loop[total].residual = rest[d] % end + 1
-                loop[total].kind = kind
+                place = start[level, kind]
+                while place < total and (kind == TEMPORAL or loop[place].dim != d):
+                    place += 1
+                if place == total:
+                    loop[place].dim, loop[place].kind, loop[place].step = d, kind, extent[d]
+                    loop[place].bound = loop[place].residual = 1
+                    total += 1
+                loop[place].residual += loop[place].bound * (rest[d] % end)
+                loop[place].bound *= end
                 rest[d] //= end
                 extent[d] *= end
-                total += 1
     start[nest.counts.shape[0]] = total
     return total
 
@@ -588,6 +592,19 @@ def _shares(coef: Ints, loop: Records, begin: int, middle: int) -> bool:
     return shared
 
 
+@njit
+def _in_one_row(spatial: Records) -> bool:
+    """Whether a dimension is unrolled along both axes: instances are counted then as if they stood in one row.
+
+    Timeloop writes a dimension once in the spatial loops of a level.
+    """
+    twice = False
+    for i in range(spatial.shape[0]):
+        for j in range(i):
+            twice = twice or (spatial[i].dim == spatial[j].dim and min(spatial[i].bound, spatial[j].bound) > 1)
+    return twice
+
+
 @njit(apart=True)
 def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays, plain: bool) -> float:
     """Count the transfers of every data space below every level, as `count_transfers` does; return a unit's operations.
@@ -607,6 +624,8 @@ def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArr
     for level in range(levels):
         begin, middle, after = start[level, SPATIAL], start[level, TEMPORAL], start[level + 1, SPATIAL]
         mesh[0], mesh[1] = work.status[level].columns, work.status[level].rows
+        if _in_one_row(nest.loops[level, SPATIAL, : nest.counts[level, SPATIAL]]):
+            mesh[0], mesh[1] = mesh[0] * mesh[1], 1
         for v in range(layer.coef.shape[0]):
             coef = layer.coef[v]
             work.access[level, v].groups = 0

@@ -74,9 +74,10 @@ FEATURES = {
         tuple(Use),
     ),
     "free_axes": Feature(
-        "dimensions along both axes where networks take energy or distribute",
-        "axes apart",
-        (Use.PERFECT, Use.CERTIFICATE),
+        "dimensions along both axes",
+        "axes apart, or perfect factors and networks that take none",
+        (Use.ROUNDED, Use.IMPERFECT_CERTIFICATE),
+        dict.fromkeys((Use.PERFECT, Use.CERTIFICATE), "where networks take energy or distribute"),
         searched=True,
     ),
     "spreading": Feature("networks of type M:N", "networks of type 1:1", _UNCOUNTED),

@@ -19,7 +19,7 @@ from jouleloop.model.encode import encode_hardware
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.model.semantics import Rules, rules_of
-from jouleloop.model.support import Use, check_supported, found_in_networks, found_in_rules
+from jouleloop.model.support import AskedFeature, Use, check_supported, found_in_networks, found_in_rules
 from jouleloop.optimum import arrays
 from jouleloop.optimum.descend import beaten
 from jouleloop.optimum.lattice import digit
@@ -91,9 +91,10 @@ def check_known(
     check_search(Use.CERTIFICATE, space, costs, rules, (objective.name,))
     if constraints.factors == "imperfect":
         # Of other layers and objectives a claim is written.
-        check_supported(
-            Use.IMPERFECT_CERTIFICATE, [*found_in_networks(space.arch, costs), *found_in_rules(rules)], InputError
-        )
+        found = [*found_in_networks(space.arch, costs), *found_in_rules(rules)]
+        if any(slot is not None and slot.both for slot in space.spatial):
+            found.append(AskedFeature("free_axes", "axes", constraints.axes))
+        check_supported(Use.IMPERFECT_CERTIFICATE, found, InputError)
 
 
 def write_floor(space: MapSpace, costs: EnergyCosts, semantics: str, least_pj: float) -> list[dict[str, Any]]:

@@ -1,9 +1,10 @@
 """What the crossing of one boundary costs, from the words that cross it: shared by bounds and by the exact descent."""
 
 import math
+from collections.abc import Sequence
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Encoded, Record, Records
+from jouleloop.model.arrays import Bools, Encoded, Record, Records
 from jouleloop.optimum.arrays import MOVED, PLAIN, STANDING, Unrolled
 
 
@@ -95,3 +96,19 @@ def fill_rate(target: Encoded, unrolled: Unrolled, v: int, child: int, parent: i
         if read_write and target.elided:
             rate[child, v].fill_free = unrolled.edge[child, v].partitioned
             rate[child, v].fill_free += _rounded(unrolled.edge[child + 1, v].sharers)
+
+
+def anywhere(target: Encoded, alone: Bools, columns: Sequence[Bools]) -> tuple[float, float]:
+    """Return energy [pJ] and temporal iterations of any mapping, at least (lemma *unrollings that were not listed*).
+
+    All operations, and words once through the outermost level of data spaces that each column keeps there; ``alone``
+    tells the dimensions that move a rank by themselves, shape (data spaces, dimensions).
+    """
+    levels, bounds = target.hardware.levels, target.layer.bounds.astype(float)
+    macs, top = float(bounds.prod()), levels[-1]
+    total = macs * target.compute_pj
+    for v, column in enumerate(columns):
+        if column[:, -1].all():
+            cost = top["update_pj" if target.layer.read_write[v] else "read_pj"]
+            total += vectors(float(bounds[alone[v]].prod()), top["block_words"]) * cost
+    return total, macs / float((levels["fanout_x"] * levels["fanout_y"]).prod())

@@ -57,7 +57,7 @@ from jouleloop.optimum.arrays import (
 )
 from jouleloop.optimum.bounds import fill_bounds, further
 from jouleloop.optimum.candidates import Candidates
-from jouleloop.optimum.costs import vectors
+from jouleloop.optimum.costs import anywhere
 from jouleloop.optimum.descend import beaten, descend, limit_of, start_descent
 from jouleloop.optimum.floors import Floors
 from jouleloop.optimum.groups import Groups
@@ -496,7 +496,8 @@ class Solver:
         waiting = parts.heap[: stand[0]["left"]]
         bounds_pj, steps = self.bound_pj[waiting], parts.steps[parts.unrolling[waiting]]
         if not self.whole:
-            bounds_pj, steps = np.append(bounds_pj, self._rest_pj()), np.append(steps, self._rest_steps())
+            rest_pj, fewest = self.rest()
+            bounds_pj, steps = np.append(bounds_pj, rest_pj), np.append(steps, fewest)
         if stand[0]["current"] < 0:
             return bounds_pj, steps
         # What is bounded inside a part may be bounded lower than the part, by groups.
@@ -504,26 +505,10 @@ class Solver:
         open_pj = max(self._open_pj(), float(self.bound_pj[current]))
         return np.append(bounds_pj, open_pj), np.append(steps, parts.steps[parts.unrolling[current]])
 
-    def _rest_steps(self) -> float:
-        """Fewest temporal iterations of any unrolling."""
-        layer, levels = self.case.target.layer, self.case.target.hardware.levels
-        units = levels["fanout_x"] * levels["fanout_y"]
-        return float(np.prod(layer.bounds.astype(float)) / units.prod())
-
-    def _rest_pj(self) -> float:
-        """Energy [pJ] of any mapping, at least: operations, and every word once through the outermost level.
-
-        Only dimensions that share no rank count (lemma *unrollings that were not listed*).
-        """
-        layer, unrolled, top = self.case.target.layer, self.case.unrolled, self.case.target.hardware.levels[-1]
-        total = float(np.prod(layer.bounds.astype(float))) * self.case.target.compute_pj
-        for v, column in enumerate(self.columns):
-            if column[:, -1].all():
-                alone = ~unrolled.side["idle"][v] & (unrolled.side["halo"][v] < 0)
-                words = float(np.prod(layer.bounds[alone].astype(float)))
-                cost = top["update_pj" if layer.read_write[v] else "read_pj"]
-                total += vectors(words, top["block_words"]) * cost
-        return total
+    def rest(self) -> tuple[float, float]:
+        """Return energy [pJ] and temporal iterations of any mapping, at least."""
+        side = self.case.unrolled.side
+        return anywhere(self.case.target, ~side["idle"] & (side["halo"] < 0), self.columns)
 
     def _open_pj(self) -> float:
         """Least bound [pJ] of all that waits in the part that is searched."""

@@ -40,6 +40,8 @@ def check_search(
     if any(slot is not None and slot.both for slot in space.spatial):
         wired = {one.field for one in found_in_networks(space.arch, costs)}
         found += [AskedFeature("free_axes", level) for level in sorted(map(str, wired))]
+        if use is Use.ROUNDED:
+            found.append(AskedFeature("free_axes", "axes", "free"))
     if space.min_parallelism:
         found.append(AskedFeature("parallelism", "parallelism", space.min_parallelism))
     if space.rounded:

@@ -1,19 +1,22 @@
 """Ends of loops that need not divide: which there are, which are tried, and what is refused."""
 
 import itertools
+import resource
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from jouleloop.api.hardware import Architecture
+from jouleloop.api.project import load_target
 from jouleloop.errors import InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.space import FREE, SLOT, build_mapspace
 from jouleloop.optimum.arrays import new_counters
 from jouleloop.optimum.driver import Task
-from jouleloop.optimum.limit import Watch
-from jouleloop.optimum.residual import optimise
+from jouleloop.optimum.limit import Limit, Watch
+from jouleloop.optimum.residual import listing
 from jouleloop.optimum.residual.bound import may_link
 from jouleloop.optimum.residual.ends import ends_once, list_ends, passes_outside
 from jouleloop.optimum.residual.optimise import ImperfectKernel, search_residuals
@@ -21,6 +24,9 @@ from jouleloop.optimum.residual.padded import cut_short, sizes_of
 from jouleloop.optimum.residual.size import count_chains
 from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import problem_from
+
+#: Memory beside what the tests have taken by then.
+LITTLE_BYTES = 600_000_000
 
 
 def slot_of(limits: tuple[int, int, int]) -> np.void:
@@ -63,7 +69,7 @@ def test_passes_outside_are_those_of_some_chain() -> None:
             least, most = passes_outside(
                 table,
                 np.array([[1], *([f] for f in factors)]),
-                np.array([[0], *([i] for i in idle)], bool),
+                np.array([[0], *([2 * i] for i in idle)]),
                 np.array([40]),
             )
             sound = [passes for passes in range(1, 41) if _reaches(passes, slots, factors, idle)]
@@ -95,7 +101,7 @@ def test_chains_are_counted(passes: int) -> None:
             sound = sound and (end <= left if fixed == FREE else left > 1)
             left = -(-left // end)
         number += sound and left == 1
-    assert count_chains(passes, limits) == number
+    assert count_chains(passes, tuple((*limit, False) for limit in limits)) == number
 
 
 @pytest.mark.parametrize("passes", [1, 2, 7, 12, 13, 31])
@@ -133,14 +139,38 @@ def test_other_objectives_and_ranks_of_three_dimensions_are_refused() -> None:
         search_residuals(space, costs)
 
 
-def test_more_unrollings_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("limit", "most"), [("MOST_CHOICES", 2), ("MOST_BOUNDED", 2), ("MOST_HELD", 1)])
+def test_what_memory_does_not_hold_is_bounded(monkeypatch: pytest.MonkeyPatch, limit: str, most: int) -> None:
     space, costs = _space("fc:5x7")
     whole = search_residuals(space, costs)
     assert whole.optimal
-    monkeypatch.setattr(optimise, "MOST_UNROLLINGS", 2)
-    with pytest.raises(InputError, match="too many unrollings") as refused:
-        search_residuals(space, costs)
-    assert refused.value.faults[0].value > 2
+    assert whole.evaluation is not None
+    monkeypatch.setattr(listing, limit, most)
+    part = search_residuals(space, costs, watch=Watch(Limit(20.0)))
+    assert part.evaluation is not None
+    assert 0 < part.lower_bound <= whole.evaluation.energy_pj <= part.evaluation.energy_pj
+    assert part.optimal is (part.stopped == "")
+    assert limit == "MOST_HELD" or (part.stopped == "memory" and part.lower_bound < whole.evaluation.energy_pj)
+
+
+@pytest.mark.slow
+def test_an_open_window_is_answered_within_little_memory() -> None:
+    """512 choices of what is kept under a million unrollings, of which one has 1,440 arrangements."""
+    problem = parse_layer("conv:C4xM4xP5xQ5xR3xS3").problem()
+    target = load_target("manticore", semantics="timeloop-3.0.3", constraints="none").for_shape(problem.shape)
+    space = build_mapspace(problem, target.arch, Constraints("none", factors="imperfect"), imperfect=True)
+    search_residuals(*_space("conv:C2xM2xP3xQ3xR2xS2"))
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
+    resource.setrlimit(resource.RLIMIT_DATA, (pages * resource.getpagesize() + LITTLE_BYTES, before[1]))
+    try:
+        found = search_residuals(space, target.costs, watch=Watch(Limit(2.0)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+    assert found.evaluation is not None
+    assert found.stopped in ("seconds", "memory")
+    assert 0 < found.lower_bound < found.evaluation.energy_pj
+    assert not found.optimal
 
 
 class Patience(Watch):

@@ -6,7 +6,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints
-from jouleloop.optimum.residual.bound import has_windows
+from jouleloop.optimum.residual.bound import has_mate
 from jouleloop.optimum.residual.ends import ends_once
 from jouleloop.optimum.residual.state import Design, Unrolled, Walk
 
@@ -78,7 +78,7 @@ def _comes_innermost(design: Design, walk: Walk, level: int, j: int, complete: b
     for e in range(slots.shape[0]):
         inside = inside or (ends.least[level, e] > 1 and slots[e].rank < slots[j].rank)
     once = ends_once(ends.passes[level, j], ends.least[level, j], ends.largest_end[level, j])
-    return not inside, has_windows(design.mate) or once
+    return not inside, has_mate(design.mate) or once
 
 
 @njit

@@ -152,20 +152,8 @@ def slides(relevant: Bools, mate: Ints, factors: Ints) -> bool:
 
 @njit
 def has_mate(mate: Ints) -> bool:
-    """Whether windows slide over a data space: any dimension of it has a mate."""
-    found = False
-    for d in range(mate.shape[0]):
-        found = found or mate[d] >= 0
-    return found
-
-
-@njit
-def has_windows(mate: Ints) -> bool:
-    """Whether windows slide over any data space."""
-    found = False
-    for v in range(mate.shape[0]):
-        found = found or has_mate(mate[v])
-    return found
+    """Whether windows slide over a data space, or over any of several: a dimension has a mate."""
+    return bool(mate.max() >= 0)
 
 
 @njit
@@ -276,7 +264,7 @@ def _spared(design: Design, unrolled: Unrolled, v: int, level: int) -> float:
     for outer in range(unrolled.factors.shape[0] - 1, level, -1):
         for d in range(unrolled.factors.shape[1]):
             # A box of all units is at least one unit short of their number times that of one.
-            if design.relevant[v, d] and unrolled.factors[outer, d] > 1 and not unrolled.idle[outer, d]:
+            if design.relevant[v, d] and unrolled.factors[outer, d] > 1 and unrolled.idle[outer, d] == 0:
                 most /= unrolled.factors[outer, d] - 1
     return most
 
@@ -289,12 +277,12 @@ def _filled(design: Design, unrolled: Unrolled, v: int, child: int) -> float:
     for d in range(factors.shape[0]):
         if relevant[d]:
             words /= factors[d]
-        elif idle[d]:
-            # Two units have work, or the loop would not stand.
-            words *= 2.0 / factors[d]
+        elif idle[d] > 0:
+            # So many units have work, or the loop would not stand.
+            words *= idle[d] / factors[d]
     if slides(relevant, design.mate[v], factors):
         for d in range(factors.shape[0]):
-            if not relevant[d] and not idle[d]:
+            if not relevant[d] and idle[d] == 0:
                 words /= factors[d]
     return words
 
@@ -320,7 +308,7 @@ def bound_part(design: Design, unrolled: Unrolled) -> float:
 
 
 @njit
-def bound_parts(design: Design, factors: Ints, idle: Bools, unrolled: Unrolled, bounds: Floats) -> None:
+def bound_parts(design: Design, factors: Ints, idle: Ints, unrolled: Unrolled, bounds: Floats) -> None:
     """Write the value of the objective that every unrolling has at least, (unrollings,), before any end is known.
 
     ``factors`` and ``idle`` have shape (unrollings, levels, dimensions); ``unrolled`` is room to work in.
@@ -379,8 +367,8 @@ def refine_crossing(design: Design, unrolled: Unrolled, v: int, i: int, extent: 
         fan = factors[child + 1, d]
         if not relevant[d]:
             known = extent[d] > 0
-            boxes = -(-bounds[d] // extent[d]) if known else 2
-            if boxes < fan and (known or unrolled.idle[child + 1, d]):
+            boxes = -(-bounds[d] // extent[d]) if known else unrolled.idle[child + 1, d]
+            if 0 < boxes < fan:
                 filled *= boxes / fan
         elif mate[d] < 0:
             words, spared = _refine_dimension(design, unrolled, child, d, extent[d], largest[d], spared)
@@ -398,7 +386,7 @@ def refine_crossing(design: Design, unrolled: Unrolled, v: int, i: int, extent: 
     asked *= spread_requests(relevant, mate, factors, child + 2, crossing.parent + 1)
     if not crossing.linkless and slides(relevant, mate, factors[child + 1]):
         for d in range(dims):
-            if not relevant[d] and not unrolled.idle[child + 1, d]:
+            if not relevant[d] and unrolled.idle[child + 1, d] == 0:
                 filled /= factors[child + 1, d]
     crossing.asked, crossing.filled = asked, filled
     crossing.spared_child = spared
@@ -425,7 +413,7 @@ def _refine_dimension(
         factor = factors[level, d]
         if factor > 1:
             whole = whole or (known and (left - 1) % factor > 0)
-            if not unrolled.idle[level, d]:
+            if unrolled.idle[level, d] == 0:
                 # The box of all units against that of one; they are at least one tile short of their number.
                 spared *= tile / min(factor * tile, bound) if known else 1.0 / (factor - 1)
             left = -(-left // factor)
@@ -465,7 +453,7 @@ def fill_halos(
             step_a = min(step[a], share_b) if step[b] == 1 and alone_b and inner[b] == 1 else 1
             step_b = min(step[b], share_a) if step[a] == 1 and alone_a and inner[a] == 1 else 1
         # Without a remainder Timeloop runs iterations 0 and 1 alone, and falls back from there.
-        may_skip = not linkless and _may_divide(bounds, extent, largest)
+        may_skip = not linkless and ((extent != largest) | (bounds % extent == 0)).all()
         again = np.inf
         # An instance outside of which nothing is unrolled sees so many tiles, no more.
         for most_a in range(1 if alone_a else 2):
@@ -488,15 +476,6 @@ def fill_halos(
             back = min(inner[d] - 1, 1) if may_skip else inner[d] - 1
             move = step[d] * extent[d] * (spread_a if d == a else spread_b) * back
             halos[d].over = min(1.0, max(0.0, side - move) / words)
-
-
-@njit
-def _may_divide(bounds: Ints, extent: Ints, largest: Ints) -> bool:
-    """Whether all tiles may divide their dimension, so that no loop has to end early."""
-    divides = True
-    for d in range(bounds.shape[0]):
-        divides = divides and (extent[d] != largest[d] or bounds[d] % extent[d] == 0)
-    return divides
 
 
 @njit

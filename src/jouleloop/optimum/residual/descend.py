@@ -75,7 +75,7 @@ def _unroll(design: Design, unrolled: Unrolled, walk: Walk, level: int) -> float
     for e in range(passes.shape[1]):
         left = -(-design.target.layer.bounds[e] // ends.extent[level, e])
         factor = unrolled.factors[level, e]
-        if factor > 1 and (left < 2 or (left < factor) != unrolled.idle[level, e]):
+        if factor > 1 and (left < 2 or (left < factor) != (unrolled.idle[level, e] > 0)):
             sound = False
         passes[level, e] = -(-left // factor)
         inner[e] = -(-passes[level, e] // ends.beyond[level, e])

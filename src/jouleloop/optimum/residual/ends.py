@@ -3,18 +3,18 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Bools, Ints, Record, Records
+from jouleloop.model.arrays import Ints, Record, Records
 
 
 @njit
-def look_outside(slots: Records, factors: Ints, idle: Bools, bounds: Ints) -> tuple[Ints, Ints, Ints]:
+def look_outside(slots: Records, factors: Ints, idle: Ints, bounds: Ints) -> tuple[Ints, Ints, Ints]:
     """Return `passes_outside` and `next_factor`: one kernel, not two."""
     least, most = passes_outside(slots, factors, idle, bounds)
     return least, most, next_factor(slots, factors)
 
 
 @njit
-def passes_outside(slots: Records, factors: Ints, idle: Bools, bounds: Ints) -> tuple[Ints, Ints]:
+def passes_outside(slots: Records, factors: Ints, idle: Ints, bounds: Ints) -> tuple[Ints, Ints]:
     """Return by level and dimension how often all loops outside that level run at least and at most."""
     levels, dims = factors.shape
     least, most = np.ones((levels, dims), np.int64), np.ones((levels, dims), np.int64)
@@ -24,9 +24,9 @@ def passes_outside(slots: Records, factors: Ints, idle: Bools, bounds: Ints) -> 
             high = min(most[level + 1, d] * (slot.fixed or slot.most), bounds[d])
             end = slot.fixed or slot.least
             low = max((least[level + 1, d] - 1) * end + 1, min(end, 2) if slot.fixed else end)
-            if idle[level + 1, d]:
+            if idle[level + 1, d] > 0:
                 # Some units are never used, so there is one pass.
-                low, high = 2 if low == 1 else factor, factor - 1
+                low, high = idle[level + 1, d] if low == 1 else factor, factor - 1
             elif factor > 1:
                 low, high = max((low - 1) * factor + 1, factor), min(high * factor, bounds[d])
             least[level, d], most[level, d] = low, high

@@ -8,12 +8,12 @@ from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import held_words
 from jouleloop.model.price import fits
 from jouleloop.model.residual import has_residuals
+from jouleloop.optimum.order import free_group, order_after, reverse, sort_by_rank
 from jouleloop.optimum.path import copy_nest
 from jouleloop.optimum.residual.bound import (
     fill_halos,
     fill_line,
     has_mate,
-    has_windows,
     may_link,
     refine_crossing,
     slides,
@@ -121,7 +121,7 @@ def _try_nest(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> N
     """Bound a complete nest, evaluate it where it can win, on every arrangement where these may differ."""
     nest, best, chosen = trial.nest, trial.best, walk.room.chosen
     levels = nest.counts.shape[0]
-    early, windows = has_residuals(design.target.layer.bounds, nest), has_windows(design.mate)
+    early, windows = has_residuals(design.target.layer.bounds, nest), has_mate(design.mate)
     least, value = -1.0, -1.0
     chosen[:] = 0
     while True:
@@ -151,66 +151,32 @@ def _try_nest(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> N
 
 
 @njit
-def _order_allowed(slots: Records, level: int, loops: Records, number: int) -> bool:
-    """Whether loops, outermost first, stand in an order that their ranks allow."""
-    allowed = True
-    for i in range(1, number):
-        allowed = allowed and slots[level, loops[i - 1].dim].rank >= slots[level, loops[i].dim].rank
-    return allowed
-
-
-@njit
-def _swap(loops: Records, i: int, j: int) -> None:
-    """Let two loops change places."""
-    loops[i].dim, loops[j].dim = loops[j].dim, loops[i].dim
-    loops[i].bound, loops[j].bound = loops[j].bound, loops[i].bound
-    loops[i].axis, loops[j].axis = loops[j].axis, loops[i].axis
-
-
-@njit
-def _next_order(loops: Records, number: int) -> bool:
-    """Advance loops to the next order by dimension; return False, in ascending order again, after the last."""
-    i = number - 2
-    while i >= 0 and loops[i].dim >= loops[i + 1].dim:
-        i -= 1
-    if i >= 0:
-        j = number - 1
-        while loops[j].dim <= loops[i].dim:
-            j -= 1
-        _swap(loops, i, j)
-    low, high = i + 1, number - 1
-    while low < high:
-        _swap(loops, low, high)
-        low += 1
-        high -= 1
-    return bool(i >= 0)
-
-
-@njit
 def _first_order(slots: Records, level: int, ends: Ints, nest: NestArrays) -> None:
     """Write the loops of a level in the first order that is allowed."""
-    number = 0
-    loops = nest.loops[level, TEMPORAL]
+    loops, number = nest.loops[level, TEMPORAL], 0
     for d in range(ends.shape[0]):
         if ends[d] > 1:
-            loops[number].dim, loops[number].bound, loops[number].axis = d, ends[d], 0
+            loops[number].dim, loops[number].axis = d, 0
             number += 1
     nest.counts[level, TEMPORAL] = number
-    while not _order_allowed(slots, level, loops, number):
-        _next_order(loops, number)
+    dims = loops["dim"]
+    sort_by_rank(slots, level, dims, number)
+    # The nest has the outermost loop first.
+    reverse(dims, 0, number)
+    reverse(dims, *free_group(slots, level, dims, number))
+    for i in range(number):
+        loops[i].bound = ends[dims[i]]
 
 
 @njit
-def _advance_order(design: Design, unrolled: Unrolled, level: int, nest: NestArrays) -> bool:
+def _advance_order(design: Design, unrolled: Unrolled, level: int, ends: Ints, nest: NestArrays) -> bool:
     """Advance the loops of a level to the next order that may matter; return False after the last."""
-    unrolled_inside = False
-    for d in range(unrolled.factors.shape[1]):
-        unrolled_inside = unrolled_inside or unrolled.factors[0, d] > 1
-    loops, several = nest.loops[level, TEMPORAL], nest.counts[level, TEMPORAL]
+    loops, number = nest.loops[level, TEMPORAL], nest.counts[level, TEMPORAL]
+    start, stop = free_group(design.slots, level, loops["dim"], number)
     # Where nothing is unrolled inside the innermost loops, their order changes nothing.
-    more = (level > 0 or unrolled_inside) and _next_order(loops, several)
-    while more and not _order_allowed(design.slots, level, loops, several):
-        more = _next_order(loops, several)
+    more = (level > 0 or unrolled.factors[0].max() > 1) and order_after(loops["dim"], start, stop)
+    for i in range(number):
+        loops[i].bound = ends[loops[i].dim]
     return more
 
 
@@ -229,7 +195,7 @@ def _try_orders(
     while level < levels:
         if enter:
             _first_order(design.slots, level, walk.ends.least[level], nest)
-        elif not _advance_order(design, unrolled, level, nest):
+        elif not _advance_order(design, unrolled, level, walk.ends.least[level], nest):
             level += 1
             continue
         enter = False
@@ -253,16 +219,6 @@ def _try_orders(
 
 
 @njit
-def _steps(ends: Ints) -> float:
-    """Return the iterations of all temporal loops."""
-    steps = 1
-    for level in range(ends.shape[0]):
-        for d in range(ends.shape[1]):
-            steps *= ends[level, d]
-    return float(steps)
-
-
-@njit
 def _settle(
     design: Design, unrolled: Unrolled, walk: Walk, trial: Trial, first: int, sure_pj: Floats, later_pj: Floats
 ) -> int:  # fmt: skip
@@ -273,7 +229,7 @@ def _settle(
     """
     ends, best, room = walk.ends, trial.best, walk.room
     levels, dims = ends.least.shape
-    steps = _steps(ends.least)
+    steps = float(np.prod(ends.least))
     for level in range(first, levels):
         for d in range(dims):
             ends.extent[level + 1, d] = ends.extent[level, d] * unrolled.factors[level, d] * ends.least[level, d]
@@ -295,16 +251,13 @@ def _settle(
 def try_leaf(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -> None:
     """Try every order of the loops whose ends are complete; where one end stands for several, each of them."""
     ends = walk.ends
-    levels, dims = ends.least.shape
+    levels = ends.least.shape[0]
     # What all nests of the unrolling cost at least, and these more, whole tiles counted.
     base_pj, steps = walk.bound_pj[0] + walk.pressed_pj[levels - 1], float(walk.steps[levels])
-    several = False
+    several = bool((ends.largest_end > ends.least).any())
     for v in range(design.relevant.shape[0]):
         for i in range(unrolled.counts[v]):
             base_pj += _more_pj(unrolled, v, i)
-    for level in range(levels):
-        for d in range(dims):
-            several = several or ends.largest_end[level, d] > ends.least[level, d]
     if _try_orders(design, unrolled, walk, trial, base_pj, steps, not several) and several:
         _try_several(design, unrolled, walk, trial)
 
@@ -331,10 +284,8 @@ def _next_end(design: Design, unrolled: Unrolled, ends: Ends, level: int, d: int
         several = several or factor > 1
         alone = alone and (outside - 1) % factor == 0
         outside = -(-outside // (factor * ends.least[outer, d]))
-    asks = False
-    for k in range(design.target.hardware.levels.shape[0]):
-        asks = asks or design.target.hardware.levels[k].least_words > 0
-    if (several and alone) or asks or has_windows(design.mate):
+    asks = design.target.hardware.levels["least_words"].max() > 0
+    if (several and alone) or asks or has_mate(design.mate):
         return end + 1 if end < last else 0
     if left > 1 and (passes - 1) % (left - 1) == 0:
         single = (passes - 1) // (left - 1)
@@ -361,7 +312,7 @@ def _try_several(design: Design, unrolled: Unrolled, walk: Walk, trial: Trial) -
     while first >= 0:
         reached = _settle(design, unrolled, walk, trial, first, sure_pj, later_pj)
         if reached > levels:
-            _try_orders(design, unrolled, walk, trial, float(sure_pj[levels - 1]), _steps(ends.least), True)
+            _try_orders(design, unrolled, walk, trial, float(sure_pj[levels - 1]), float(np.prod(ends.least)), True)
         first = -1
         for at in range(levels * dims - 1, -1, -1):
             level, d = at // dims, at % dims

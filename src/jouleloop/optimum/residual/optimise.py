@@ -1,6 +1,6 @@
 """Search all mappings whose loops need not divide for the one of least energy, and state what is proven."""
 
-import math
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,13 +9,12 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapping.mapping import Mapping, ended_early
 from jouleloop.mapspace.nest import mapping_found
-from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, slot_array
-from jouleloop.mapspace.spatial import Arrangement, arrangements_of
-from jouleloop.model.arrays import LOOP, MAX_LOOPS, SPATIAL, Bools, Ints, Records, new_nest, new_work
+from jouleloop.mapspace.space import FREE, MOST_LISTED, MapSpace, slot_array
+from jouleloop.model.arrays import SPATIAL, Bools, Floats, Ints, Records, new_nest, new_work
 from jouleloop.model.encode import encode, narrowed
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
-from jouleloop.optimum.candidates import MOST_UNROLLINGS
+from jouleloop.optimum.costs import anywhere
 from jouleloop.optimum.driver import SEARCH, Kernel, Task, search
 from jouleloop.optimum.limit import Watch
 from jouleloop.optimum.queue import Queue
@@ -23,9 +22,10 @@ from jouleloop.optimum.residual.averaged import AveragedKernel
 from jouleloop.optimum.residual.bound import bound_part, bound_parts
 from jouleloop.optimum.residual.counts import MOST_DIMS
 from jouleloop.optimum.residual.descend import descend
+from jouleloop.optimum.residual.listing import Unrollings, list_parts
 from jouleloop.optimum.residual.padded import Allowance, Found, best_padded
 from jouleloop.optimum.residual.size import factorizations
-from jouleloop.optimum.residual.state import SLACK, Design, Trial, Unrolled, new_best, new_unrolled, new_walk
+from jouleloop.optimum.residual.state import SLACK, Design, Trial, Unrolled, new_best, new_unrolled, new_walk, value_of
 from jouleloop.optimum.result import SearchResult
 from jouleloop.optimum.supported import check_search
 
@@ -70,17 +70,17 @@ class ImperfectKernel(Kernel):
         self.relevant = (coef != 0).any(axis=1)
         self.slots = np.ascontiguousarray(slot_array(space.temporal, len(problem.bounds))[:, self.dims])
         self.levels = len(space.temporal)
-        self.fixed = np.array(
-            [[0] * len(self.dims) if s is None else [s.fixed[d] > 1 for d in self.dims] for s in space.spatial],
-            np.bool_,
-        )
+        #: Choices of what is kept, all or those that keep most.
+        self.all_keeps = space.keep_choices <= MOST_LISTED
+        listed = (np.stack(choice, axis=1) for choice in itertools.product(*space.columns))
+        self.keeps = space.keeps if self.all_keeps else list(itertools.islice(listed, MOST_LISTED))
         #: The best of layers slightly larger, once it was asked for.
         self.padded: Found | None = None
         self.asked = False
         self.best = new_best(self.levels, len(problem.data_spaces))
         self.queue = Queue(np.zeros(0), SLACK, self.follow, counters)
         self.factorizations = factorizations(space)
-        self.size = self.factorizations * space.permutations * space.spatial_splits * len(space.keeps)
+        self.size = self.factorizations * space.permutations * space.spatial_splits * space.keep_choices
         self.work = new_work(self.levels, len(self.relevant))
 
     def design(self, keep: Bools) -> Design:
@@ -90,52 +90,30 @@ class ImperfectKernel(Kernel):
             self.objective.energy_power, self.objective.delay_power, self.task.limit_cycles,
         )  # fmt: skip
 
-    def _level_factors(
-        self, slot: FactorSlot | None, fanout: tuple[int, int]
-    ) -> Iterator[tuple[tuple[int, ...], tuple[Arrangement, ...]]]:
-        if slot is None:
-            yield (1,) * len(self.problem.bounds), ((),)
-            return
-        units = math.prod(fanout)
-        choices = [
-            (fixed,) if fixed != FREE else tuple(range(least, min(most, bound, units) + 1))
-            for fixed, least, most, bound in zip(slot.fixed, slot.least, slot.most, self.problem.bounds, strict=True)
-        ]
-        for factors in _products(choices, units):
-            found = arrangements_of(slot, factors, fanout)
-            if found:
-                yield factors, found
-
     def fill_parts(self) -> None:
-        """List all parts, an unrolling under a choice of what is kept each, and bound them; the cheapest first."""
-        options = [
-            list(self._level_factors(slot, fanout))
-            for slot, fanout in zip(self.space.spatial, self.space.arch.fanout[::-1], strict=True)
-        ]
-        count = math.prod(map(len, options))
-        if count > MOST_UNROLLINGS:
-            text = "too many unrollings for a search of imperfect factors; constraints on spatial ones cut them"
-            raise InputError(Fault(text, field="factors", value=count, allowed=f"at most {MOST_UNROLLINGS:,}"))
-        chosen = np.indices([len(found) for found in options]).reshape(self.levels, -1).T
-        tables = [
-            np.array([one for one, _ in found], np.int64).reshape(-1, len(self.problem.bounds)) for found in options
-        ]
-        factors = np.stack([table[chosen[:, k]] for k, table in enumerate(tables)], axis=1)[:, :, self.dims]
-        which, idle = _idle(factors, self.fixed)
-        factors, chosen = np.ascontiguousarray(factors[which]), chosen[which]
-        self.factors, self.idle, self.chosen = factors, idle, np.ascontiguousarray(chosen)
-        self.parts = np.zeros((0, 2), np.int64)
-        if not len(factors) or not self._holds_minima():
-            return
-        self._fill_arrangements([[found for _, found in level] for level in options])
-        bounds = np.full((len(self.space.keeps), len(factors)), np.inf)
-        for n, keep in enumerate(self.space.keeps):
-            bound_parts(self.design(keep), factors, idle, self._unrolled(0), bounds[n])
-        order = np.argsort(bounds, axis=None, kind="stable")
-        self.parts = np.stack(np.unravel_index(order, bounds.shape), axis=1)
+        """List the parts, an unrolling under a choice of what is kept each, and bound them; the cheapest first."""
+        self.unrollings = Unrollings(self.space, self.dims)
+        listed = self.keeps if self._holds_minima() else []
+        held, left_out, whole = list_parts(self.unrollings, listed, self._bounds, self.task.watch.asked)
+        _, first, row = np.unique(held["at"], return_index=True, return_inverse=True)
+        #: By row, the unrolling's number, and which of its choices of units that never work.
+        self.rows: Ints = np.stack([held["number"][first], held["nth"][first]], axis=1)
+        self.parts: Ints = np.stack([held["keep"], row.reshape(-1)], axis=1)
+        #: What no mapping is below that is in none of the parts.
+        self.others = left_out
+        if listed and not (whole and self.unrollings.whole and self.all_keeps):
+            alone = self.relevant & (self.mate < 0)
+            self.others = value_of(self.design(listed[0]), *anywhere(self.target, alone, self.space.columns))
         growth = _GROWTH_WINDOWS if self.windows else _GROWTH
-        bounds = bounds.ravel()[order]
-        self.queue = Queue(bounds, SLACK, self.follow, self.counters, growth=growth, turns=_TURNS)
+        self.queue = Queue(held["bound"].copy(), SLACK, self.follow, self.counters, growth=growth, turns=_TURNS)
+
+    def _bounds(self, keep: Bools, factors: Ints, idle: Ints) -> Floats:
+        """Return the bounds of unrollings under a choice of what is kept."""
+        _, _, loops, numbers = self.unrollings.row(0, 0)
+        room = new_unrolled(self.levels, len(self.relevant), factors[0].copy(), idle[0].copy(), loops, numbers)
+        bounds = np.empty(len(factors))
+        bound_parts(self.design(keep), factors, idle, room, bounds)
+        return bounds
 
     def _holds_minima(self) -> bool:
         """Whether no open loop has to be longer than its dimension; the search itself leaves out those of size 1."""
@@ -161,7 +139,7 @@ class ImperfectKernel(Kernel):
     def follow(self, n: int) -> Iterator[bool]:
         """Search part ``n`` to its end; yield where it is time for a pause."""
         place, index = self.parts[n]
-        keep = self.space.keeps[place]
+        keep = self.keeps[place]
         design, unrolled, nest = self.design(keep), self._unrolled(int(index)), new_nest(keep)
         nest.counts[:, SPATIAL] = unrolled.numbers[:, 0]
         nest.loops[:, SPATIAL] = unrolled.loops[:, 0]
@@ -178,30 +156,14 @@ class ImperfectKernel(Kernel):
                 yield False
         queue.bounds[n] = max(queue.bounds[n], min(cut, queue.value))
 
-    def _fill_arrangements(self, options: list[list[tuple[Arrangement, ...]]]) -> None:
-        """Write the arrangements of all choices of a level's spatial factors, see `Unrolled`."""
-        place = {int(d): i for i, d in enumerate(self.dims)}
-        choices = max(map(len, options))
-        most = max(len(found) for level in options for found in level)
-        self.loops = np.zeros((self.levels, choices, most, MAX_LOOPS), LOOP)
-        self.numbers = np.zeros((self.levels, choices, 2), np.int64)
-        for level, c in ((level, c) for level, found in enumerate(options) for c in range(len(found))):
-            several = options[level][c]
-            self.numbers[level, c] = len(several[0]), len(several)
-            for n, arrangement in enumerate(several):
-                for i, (d, bound, axis) in enumerate(arrangement):
-                    self.loops[level, c, n, i] = place[d], bound, axis
-
-    def _unrolled(self, index: int) -> Unrolled:
-        levels, chosen = np.arange(self.levels), self.chosen[index]
-        loops, numbers = self.loops[levels, chosen], self.numbers[levels, chosen]
-        factors, idle = self.factors[index].copy(), self.idle[index].copy()
-        return new_unrolled(self.levels, len(self.relevant), factors, idle, loops, numbers)
+    def _unrolled(self, row: int) -> Unrolled:
+        number, nth = self.rows[row].tolist()
+        return new_unrolled(self.levels, len(self.relevant), *self.unrollings.row(number, nth))
 
     def subproblems(self) -> str:
         """List all parts; where there is none, no tile fits."""
         self.fill_parts()
-        return "" if len(self.parts) else self.no_mapping()
+        return "" if len(self.parts) or self.others < np.inf else self.no_mapping()
 
     def passes(self) -> Iterator[str]:
         """Minimise; ties are broken on the way."""
@@ -214,7 +176,12 @@ class ImperfectKernel(Kernel):
 
     def bound(self) -> float:
         """Return what no mapping is below: what was left out had a bound no better than the incumbent or the limit."""
-        return min(self.queue.least, self.queue.value)
+        return min(self.queue.least, self.queue.value, self.others)
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing better may lie in what is not listed."""
+        return self.others >= self.queue.value * (1 - SLACK)
 
     def incumbent(self) -> float | None:
         """Return the value of the best mapping."""
@@ -282,18 +249,6 @@ def search_residuals(
     return search(AveragedKernel if rules_of(semantics).averages_remainders else ImperfectKernel, task)
 
 
-def _products(options: list[tuple[int, ...]], most_units: int) -> Iterator[tuple[int, ...]]:
-    """Yield one choice an option, in ascending order, of which the product is at most ``most_units``."""
-    if not options:
-        yield ()
-        return
-    for factor in options[0]:
-        if factor > most_units:
-            break
-        for more in _products(options[1:], most_units // factor):
-            yield (factor, *more)
-
-
 def _mates(coef: Ints) -> tuple[Ints, Ints]:
     """Return which other dimension moves the same rank of a data space, -1 for none, and by how much each moves it.
 
@@ -306,18 +261,3 @@ def _mates(coef: Ints) -> tuple[Ints, Ints]:
         if len(found) == 2:
             mate[v, found] = found[::-1]
     return mate, coef.sum(axis=1)
-
-
-def _idle(factors: Ints, fixed: Bools) -> tuple[Ints, Bools]:
-    """Return all choices of which unrolled dimensions leave units without work in every step: only fixed factors may.
-
-    ``factors`` has shape (unrollings, levels, dimensions); returned are the unrolling of each choice, and the choice.
-    """
-    which, chosen = [np.arange(len(factors))], [np.zeros(factors.shape, np.bool_)]
-    for level, d in np.argwhere(fixed):
-        index, idle = np.concatenate(which), np.concatenate(chosen)
-        may = factors[index, level, d] > 1
-        unused = idle[may]
-        unused[:, level, d] = True
-        which, chosen = [index, index[may]], [idle, unused]
-    return np.concatenate(which), np.concatenate(chosen)

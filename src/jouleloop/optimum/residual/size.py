@@ -2,19 +2,23 @@
 
 from functools import lru_cache
 
+from jouleloop.division import divisors
 from jouleloop.mapspace.space import FREE, MapSpace
 
 
 @lru_cache(maxsize=65536)
-def count_chains(passes: int, limits: tuple[tuple[int, int, int], ...]) -> int:
+def count_chains(passes: int, limits: tuple[tuple[int, int, int, bool], ...]) -> int:
     """Return the number of ways to choose the ends of one dimension.
 
-    ``limits`` holds by slot, innermost first, the fixed factor (`FREE` where it is open), the most and the least. See
-    docs/search-residual.md, "The mapspace".
+    ``limits`` holds by slot, innermost first, the fixed factor (`FREE` where it is open), the most, the least and
+    whether two loops may share the factor. See docs/search-residual.md, "The mapspace".
     """
     if not limits:
         return int(passes == 1)
-    fixed, most, least = limits[0]
+    fixed, most, least, both = limits[0]
+    if both and fixed == FREE:
+        ends = range(least, min(most, 2 * passes - 1) + 1)
+        return sum(len(divisors(end)) * count_chains(-(-passes // end), limits[1:]) for end in ends)
     if fixed != FREE:
         if fixed > 1 and passes < 2:
             return 0
@@ -33,5 +37,7 @@ def factorizations(space: MapSpace) -> int:
     """Return the number of ways to choose the ends of all dimensions."""
     total = 1
     for d, bound in enumerate(space.problem.bounds):
-        total *= count_chains(bound, tuple((slot.fixed[d], slot.most[d], slot.least[d]) for slot in space.slots))
+        total *= count_chains(
+            bound, tuple((slot.fixed[d], slot.most[d], slot.least[d], slot.both) for slot in space.slots)
+        )
     return total

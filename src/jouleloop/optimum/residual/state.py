@@ -86,7 +86,8 @@ class Unrolled(NamedTuple):
     Attributes
     ----------
     factors, idle
-        Spatial factors, and whether some of those units are never used, shape (levels, dimensions).
+        Spatial factors, and how many of those units are used at least where some never are, else 0, shape (levels,
+        dimensions).
     crossings
         Of `CROSSING`, by data space, innermost first, shape (data spaces, levels).
     counts
@@ -102,7 +103,7 @@ class Unrolled(NamedTuple):
     """
 
     factors: Ints
-    idle: Bools
+    idle: Ints
     crossings: Records
     counts: Ints
     instances: Floats
@@ -240,7 +241,7 @@ def value_of(design: Design, energy_pj: float, steps: float) -> float:
     return float(energy_pj**design.energy_power * steps**design.delay_power)
 
 
-def new_unrolled(levels: int, spaces: int, factors: Ints, idle: Bools, loops: Records, numbers: Ints) -> Unrolled:
+def new_unrolled(levels: int, spaces: int, factors: Ints, idle: Ints, loops: Records, numbers: Ints) -> Unrolled:
     """Return an unrolling whose crossings are not written yet."""
     crossings, counts = np.zeros((spaces, levels), CROSSING), np.zeros(spaces, np.int64)
     halos = np.zeros((spaces, levels, factors.shape[1]), HALO)

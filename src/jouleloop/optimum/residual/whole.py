@@ -29,15 +29,6 @@ def fill_shares(design: Design, unrolled: Unrolled, ends: Ends, level: int, shar
 
 
 @njit
-def _largest(shares: Floats, first: int, last: int, d: int) -> float:
-    """Return the largest share of a dimension from one level to another; none is below zero."""
-    found = 0.0
-    for level in range(first, last + 1):
-        found = max(found, shares[level, d])
-    return found
-
-
-@njit
 def pressed_pj(design: Design, unrolled: Unrolled, level: int, shares: Floats) -> float:
     """Return by how much [pJ] `fill_shares` raises operations and the crossings well inside a level."""
     target = design.target
@@ -49,7 +40,7 @@ def pressed_pj(design: Design, unrolled: Unrolled, level: int, shares: Floats) -
             outside *= factors[k, d]
         share = -(-bounds[d] // outside) / factors[0, d]
         before *= share
-        largest = _largest(shares, 0, level, d)
+        largest = shares[: level + 1, d].max()
         any_share = any_share or largest > 0.0
         now *= max(share, largest)
         alone = alone and factors[0, d] == 1
@@ -89,7 +80,7 @@ def _pressed_words(
     for d in range(factors.shape[1]):
         if design.relevant[v, d] or units_alone:
             # Fan-outs inside the tile that is whole.
-            held, outside = _largest(shares, first, level, d), 1
+            held, outside = shares[first : level + 1, d].max(), 1
             for k in range(factors.shape[0]):
                 if k < first:
                     held *= factors[k, d]
