@@ -84,7 +84,7 @@ def search_chain(
     fusions = [Fusion.at(one.target(p), level) for one, p in zip(hardware, found.problems, strict=True)]
     if certified:
         chain_subject(found, fusions)
-    search = ChainSearch(found, tuple(fusions), seconds, watch, recompute, nested=not certified)
+    search = ChainSearch(found, tuple(fusions), seconds, watch, recompute)
     return replace(search.run(), argue=partial(certify_chain, search))
 
 
