@@ -4,7 +4,6 @@ What is enumerated is the verifier's own (`jouleloop.proof.chain`). Where its ch
 a group, optima of parts say which floors do.
 """
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from jouleloop.engines.native import mapspace_of
-from jouleloop.engines.protocol import Target
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.fusion.chain import Chain
 from jouleloop.fusion.hardware import Fusion
@@ -23,7 +21,6 @@ from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.certificate import check_known, subject, write_floor
 from jouleloop.proof import limits, ways
 from jouleloop.proof.chain import FusedChain, Task
-from jouleloop.proof.design import divisors
 from jouleloop.proof.form import check_chain, digest_of
 from jouleloop.proof.fused import ChainVerifier, Floors, Least
 from jouleloop.proof.rules import ROUNDING
@@ -33,8 +30,6 @@ from jouleloop.workload.problem import Problem
 Data = dict[str, Any]
 #: A floor is stated so much lower, relatively, as sums of doubles differ in their last bits.
 _ROUNDING = 1e-13
-#: Shorter sums that take less inside the level than whole ones by more than this have floors of their own.
-_NEAR = 0.99
 #: What a certificate holds of a level of a mapping.
 _NEST = ("level", "temporal", "spatial", "keep")
 #: Statements of floors, at most: each takes the verifier a second or more.
@@ -165,8 +160,6 @@ class _Writer:
     def statements(self) -> Iterator[Data]:
         """Yield the statements; raise `_NoArgument` where there are none, or too many."""
         prices = [Fraction(price) * (1 - ROUNDING) / self.chain.unit_pj for price in self.prices]
-        for k in range(len(self.chain.layers)):
-            self.cut(k)
         for _, least, price in self.floors.open_ways(prices):
             if not self.close(least, price):
                 raise _NoArgument("no floors of parts show that a way to run a group costs its price")
@@ -175,7 +168,7 @@ class _Writer:
                 yield {
                     "layer": task.layer,
                     "bounds": list(task.sizes),
-                    "whole": None if task.whole is None else sorted(task.whole),
+                    "whole": sorted(task.whole),
                     "resumes": task.resumes,
                     "capacity_words": room,
                     "value": value,
@@ -189,20 +182,6 @@ class _Writer:
         self.floors.state(task, room, rooms[room])
         if sum(map(len, self.needed.values())) > MOST_STATEMENTS:
             raise _NoArgument(f"the argument has more than {MOST_STATEMENTS} floors of parts")
-
-    def cut(self, k: int) -> None:
-        """State what a layer takes inside the level where its sums are whole, and where shorter ones might take less."""
-        layer, enough = self.chain.layers[k], math.inf
-        summed = [divisors(n)[::-1] if d not in layer.moved[layer.output] else (n,) for d, n in zip(layer.dims, layer.bounds, strict=True)]
-        for sizes in itertools.product(*summed):
-            for resumes in (False, True):
-                if sizes == layer.bounds or self.floors.inside(k, sizes) < enough:
-                    task = Task(k, sizes, None, resumes)
-                    best = self.optimum(task, 0)
-                    if 0 < best < math.inf: 
-                        self.state(task, 0, best * (1 - _ROUNDING))
-            if sizes == layer.bounds:
-                enough = self.floors.of(Task(k, sizes, None, False), 0) * _NEAR
 
     def close(self, least: Least, price: Fraction) -> bool:
         """State floors of the mappings of a way that close it, of the whole level or of its own room, if there are."""
@@ -233,26 +212,24 @@ class _Writer:
         best = [max(low, self.optimum(run.task, room) * (1 - _ROUNDING)) for run, low in zip(runs, known, strict=True)]
         spared = float(sum(run.times * run.spared for run in runs) - leaf.part.moved) * unit
         low, high = (sum(r.times * pj for r, pj in zip(runs, some, strict=True)) - spared for some in (known, best))
-        rows = [(run.task, run.times, *pj) for run, *pj in zip(runs, known, best, strict=True)]
+        rows = [(run.task, run.times, a, b) for run, a, b in zip(runs, known, best, strict=True)]
         return _Gain(room, max(0.0, high - float(now) * unit), float(now) * unit - low, rows)
 
     def _problem(self, task: Task) -> Problem:
         return replace(self.search.chain.problems[task.layer], bounds=task.sizes)
 
-    def _target(self, task: Task, room: int) -> Target | None:
-        fusion, problem = self.search.fusions[task.layer], self._problem(task)
-        if task.whole is None:
-            return fusion.free_to_level(problem, resumes=task.resumes)
-        return fusion.target_of(problem, task.whole, room, resumes=task.resumes)
-
     def optimum(self, task: Task, room: int) -> float:
         """Return the least energy [pJ] of a mapping of a task, infinite where there is none."""
-        target = self._target(task, room)
-        return math.inf if target is None else self.search.bounds.least_pj(self._problem(task), target, resumes=task.resumes)
+        fusion, problem = self.search.fusions[task.layer], self._problem(task)
+        found = self.search.of_part(fusion, problem, task.whole, room, resumes=task.resumes)
+        if found is None or (found.evaluation is None and not found.stopped):
+            return math.inf
+        return found.lower_bound if found.evaluation is None else min(found.lower_bound, found.evaluation.energy_pj)
 
     def argument(self, task: Task, room: int, value: float) -> list[Data]:
         """Return the parts of a statement that bounds do not rule out."""
-        target = self._target(task, room)
+        fusion, problem = self.search.fusions[task.layer], self._problem(task)
+        target = fusion.target_of(problem, task.whole, room, resumes=task.resumes)
         if target is None or self.optimum(task, room) == math.inf:
             return []
-        return write_floor(mapspace_of(self._problem(task), target), target.costs, target.semantics, value)
+        return write_floor(mapspace_of(problem, target), target.costs, target.semantics, value)

@@ -147,10 +147,10 @@ class Bounds:
             for summed in itertools.product(*map(divisors, size.values())):
                 own = dict(zip(size, summed, strict=True))
                 problem = replace(whole, bounds=tuple(own.get(d, bound) for d, bound in whole.bound.items()))
-                if fusion.ignores(part.problem, problem) or self.least_pj(problem, fusion.free_outside) == math.inf:
+                if fusion.ignores(part.problem, problem) or self._least(problem, fusion.free_outside) == math.inf:
                     continue
                 targets = [(fusion.free_to_level(problem, resumes=one), one) for one in (False, True)]
-                begun, resumed = [self.least_pj(problem, target, resumes=one) for target, one in targets]
+                begun, resumed = [self._least(problem, target, resumes=one) for target, one in targets]
                 found.append((math.prod(size.values()) // math.prod(summed), begun, resumed))
         return self._cuts[key]
 
@@ -159,7 +159,7 @@ class Bounds:
         fusion, total = self.fusions[place], 0.0
         spared = [s for s in part.whole.data_spaces if s.name in part.shared | held and not s.read_write]
         for problem, times, _ in part.runs:
-            least = self.least_pj(problem, fusion.free_outside)
+            least = self._least(problem, fusion.free_outside)
             least -= sum(fusion.filled_pj(problem.tensor_words(s)) for s in spared)
             total += times * max(least, fusion.target.costs.compute_pj * problem.macs)
         changes = [change for space in spared if space.name in held for change in part.visits(space)]
@@ -198,11 +198,11 @@ class Bounds:
         output = next(space for space in whole.data_spaces if space.read_write)
         sizes = tuple(size if d in output.dimensions else part.bound[d] for d, size in whole.bound.items())
         if (place, sizes) not in self._known:
-            least = 0.0 if fusion.depends_on_sizes else self.least_pj(replace(whole, bounds=sizes), fusion.free_outside)
+            least = 0.0 if fusion.depends_on_sizes else self._least(replace(whole, bounds=sizes), fusion.free_outside)
             self._known[place, sizes] = least
         return self._known[place, sizes]
 
-    def least_pj(self, problem: Problem, target: Target, *, resumes: bool = False) -> float:
+    def _least(self, problem: Problem, target: Target, *, resumes: bool = False) -> float:
         """Return what no mapping is below, infinite where there is none."""
         if (problem, target) not in self._known:
             found = self.search(problem, target)

@@ -17,14 +17,11 @@ _LOOPS = ("temporal", "spatial")
 
 
 class Task(NamedTuple):
-    """What one iteration of a layer computes, what the level keeps whole, and whether it goes on from partial sums.
-
-    Where ``whole`` is None, what it takes inside the level counts, of whatever parts it is made (lemma *cuts*).
-    """
+    """What one iteration of a layer computes, what the level keeps whole, and whether it goes on from partial sums."""
 
     layer: int
     sizes: Factors
-    whole: frozenset[str] | None
+    whole: frozenset[str]
     resumes: bool
 
 
@@ -89,7 +86,10 @@ class FusedChain:
         self.unit_pj = Fraction(1, math.lcm(*(energy.denominator for energy in stated)))
         self._read, self._write, read, self._fill, self.operation = (int(energy / self.unit_pj) for energy in stated)
         vectors = [-(-one.block_words // self.block) for one in levels[: self.place]]
-        rates = [(one.read_pj - n * level.read_pj, one.write_pj - n * level.write_pj) for one, n in zip(levels, vectors, strict=False)]
+        rates = [
+            (one.read_pj - n * level.read_pj, one.write_pj - n * level.write_pj)
+            for one, n in zip(levels, vectors, strict=False)
+        ]
         #: Whether words further out cost as much as at the level, or more.
         self.dear = min(map(min, rates)) >= 0
         self._less = vectors[0] * read, vectors[0] * self._fill
@@ -117,7 +117,7 @@ class FusedChain:
     def _kept(self, task: Task) -> list[str]:
         """Return the dimensions that no level outside that of fusion may loop over."""
         layer = self.layers[task.layer]
-        moving = set().union(*(layer.moved[name] for name in task.whole or ()))
+        moving = set().union(*(layer.moved[name] for name in task.whole))
         return [d for d, size in zip(layer.dims, task.sizes, strict=True) if d in moving and size > 1]
 
     def contradicts(self, task: Task) -> bool:
@@ -128,7 +128,7 @@ class FusedChain:
             for one in (limits[kind] for kind in _LOOPS):
                 if any(one["factors"].get(d, 1) != 1 or one["min_factors"].get(d, 1) > 1 for d in kept):
                     return True
-            if place and task.whole and task.whole & {*limits["keep"]}:
+            if place and task.whole & {*limits["keep"]}:
                 return True
         return False
 
@@ -138,37 +138,36 @@ class FusedChain:
 
     def about(self, task: Task, capacity: int) -> Data:
         """Return what a certificate of a task is about, of which the level has so many words left."""
-        layer, levels = self.layers[task.layer], list(self.data["architecture"]["levels"])
-        limits = self._inside(layer, levels) if task.whole is None else self._limits(layer, task, task.whole)
-        if task.whole is not None:
-            levels[self.place] = levels[self.place] | {"capacity_words": capacity}
+        layer, once, found = self.layers[task.layer], dict.fromkeys(self._kept(task), 1), {}
+        for place, name in enumerate(self.names[: self.place]):
+            given = layer.limits(name)
+            loops = {kind: given[kind] | {"factors": once | given[kind]["factors"]} for kind in _LOOPS}
+            found[name] = given | loops | ({"bypass": sorted({*given["bypass"]} | task.whole)} if place else {})
+        level = self.names[self.place]
+        found[level] = layer.limits(level) | {"keep": sorted(layer.keep | task.whole)}
+        return self._about(layer, task.sizes, found, {self.place: {"capacity_words": capacity}}, resumes=task.resumes)
+
+    def inside(self, k: int, sizes: Factors) -> Data:
+        """Return the same where fills of the level and the outermost level cost nothing (lemma *cuts*)."""
+        layer, level = self.layers[k], self.names[self.place]
+        update_pj = self.data["architecture"]["levels"][self.place]["write_pj"]
+        free = {0: {"read_pj": 0.0, "write_pj": 0.0}, self.place: {"write_pj": 0.0, "update_pj": update_pj}}
+        found = {self.names[0]: UNCONSTRAINED}
+        if self.passes(layer):
+            free[self.place]["capacity_words"] = None
+            found[level] = layer.limits(level) | {"keep": sorted(layer.moved), "bypass": []}
+        return self._about(layer, sizes, found, free)
+
+    def _about(
+        self, layer: Layer, sizes: Factors, limits: Data, changes: dict[int, Data], *, resumes: bool = False
+    ) -> Data:
+        levels = [one | changes.get(place, {}) for place, one in enumerate(self.data["architecture"]["levels"])]
         return {
             "objective": "energy",
             "semantics": self.data["semantics"],
             "first_fills_elided": self.data["first_fills_elided"],
-            "resumes": task.resumes,
-            "problem": layer.problem | {"bounds": list(task.sizes)},
+            "resumes": resumes,
+            "problem": layer.problem | {"bounds": list(sizes)},
             "architecture": self.data["architecture"] | {"levels": levels},
             "constraints": layer.constraints | limits,
         }
-
-    def _limits(self, layer: Layer, task: Task, whole: frozenset[str]) -> Data:
-        """Return the constraints of levels where nothing outside that of fusion loops over what is whole."""
-        once, found = dict.fromkeys(self._kept(task), 1), {}
-        for place, name in enumerate(self.names[: self.place]):
-            given = layer.limits(name)
-            loops = {kind: given[kind] | {"factors": once | given[kind]["factors"]} for kind in _LOOPS}
-            found[name] = given | loops | ({"bypass": sorted({*given["bypass"]} | whole)} if place else {})
-        name = self.names[self.place]
-        return found | {name: layer.limits(name) | {"keep": sorted(layer.keep | whole)}}
-
-    def _inside(self, layer: Layer, levels: list[Data]) -> Data:
-        """Let fills of the level and the outermost level cost nothing; return the constraints of both."""
-        level, fill = self.names[self.place], levels[self.place]["write_pj"]
-        levels[0] = levels[0] | {"read_pj": 0.0, "write_pj": 0.0}
-        levels[self.place] = levels[self.place] | {"write_pj": 0.0, "update_pj": fill}
-        found = {self.names[0]: UNCONSTRAINED}
-        if self.passes(layer):
-            levels[self.place]["capacity_words"] = None
-            found[level] = layer.limits(level) | {"keep": sorted(layer.moved), "bypass": []}
-        return found

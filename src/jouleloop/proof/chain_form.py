@@ -28,7 +28,9 @@ def _kind(stated: ChainCertificate) -> Iterator[Fault]:
         outermost = layer.constraints.get(names[0])
         if outermost is not None and outermost.bypass:
             yield Fault("has an outermost level that keeps not all", field=layer.name)
-        if any(0 in loops.factors.values() for one in layer.constraints.values() for loops in (one.temporal, one.spatial)):
+        if any(
+            0 in loops.factors.values() for one in layer.constraints.values() for loops in (one.temporal, one.spatial)
+        ):
             yield Fault("has factors that stand for a whole dimension", field=layer.name)
         written = [space for space in layer.problem.data_spaces if space.read_write]
         if len(written) != 1:
@@ -91,7 +93,7 @@ def _statements(stated: ChainCertificate) -> Iterator[Fault]:
         problem = stated.layers[one.layer].problem
         if len(one.bounds) != len(problem.bounds):
             yield Fault("has bounds of another length than its layer", field=field)
-        for name in sorted({*(one.whole or ())} - {space.name for space in problem.data_spaces}):
+        for name in sorted({*one.whole} - {space.name for space in problem.data_spaces}):
             yield Fault("unknown data space", field=field, value=name)
 
 

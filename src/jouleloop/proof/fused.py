@@ -6,7 +6,6 @@ first, no list of groups takes less than the last price of all.
 
 import itertools
 import math
-import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -50,47 +49,40 @@ class Floors:
     ways: int = 0
     """How many were looked at."""
 
+    def state(self, task: Task, room: int, energy_pj: float) -> None:
+        """Add a floor."""
+        self.stated.setdefault(task, []).append((room, self._units(Fraction(energy_pj))))
+        self._scopes.clear()
+
+    def _units(self, energy_pj: Fraction | float) -> Energy:
+        return math.inf if energy_pj == math.inf else math.floor(energy_pj / self.chain.unit_pj)
+
     def once(self, task: Task) -> Energy:
         """Return what every word once costs, whatever the room."""
         if task not in self._once:
-            design = Design(self.chain.about(task, self.chain.capacity))
-            self._once[task] = math.inf if self.chain.contradicts(task) else self.units(once_of(design))
+            about = self.chain.about(task, self.chain.capacity)
+            self._once[task] = math.inf if self.chain.contradicts(task) else self._units(once_of(Design(about)))
         return self._once[task]
-
-    def units(self, energy_pj: Fraction | float) -> Energy:
-        """Return an energy in whole units of the chain, cut."""
-        return energy_pj if energy_pj == math.inf else math.floor(Fraction(energy_pj) / self.chain.unit_pj)
 
     def of(self, task: Task, room: int) -> Energy:
         """Return what a mapping of a task costs at least that fills so many words of the level."""
         return max([self.once(task), *(value for most, value in self.stated.get(task, ()) if most >= room)])
 
-    def state(self, task: Task, room: int, energy_pj: float) -> None:
-        """Add a floor."""
-        self.stated.setdefault(task, []).append((room, self.units(energy_pj)))
-        self._scopes.clear()
-        self._inside.clear()
-
     def inside(self, k: int, sizes: Factors) -> Energy:
-        """Return what a layer takes inside the level at least, into whatever parts cut sums of a size (lemma *cuts*)."""
+        """Return what a layer takes inside the level at least, into whatever its sums of a size are cut (*cuts*)."""
         layer = self.chain.layers[k]
-        written, bounds = layer.moved[layer.output], layer.bounds
-        summed = tuple(n if d in written else size for d, n, size in zip(layer.dims, bounds, sizes, strict=True))
-        if (k, summed) not in self._inside:
-            resumed = [(task.sizes, rows) for task, rows in self.stated.items() if task[::2] == (k, None) and task.resumes]
-            least: Energy = math.inf
-            for cut in itertools.product(
-                *((n,) if d in written else divisors(n) for d, n in zip(layer.dims, summed, strict=True))
-            ):
-                begun, points = self.of(Task(k, cut, None, False), 0), math.prod(cut)
-                if layer.ignores(sizes, cut) or begun >= least:
-                    continue
-                # Parts that go on make a longer one that goes on.
-                longer = [(math.prod(own), rows) for own, rows in resumed if not any(map(operator.mod, own, cut))]
-                each = max([begun, *(value * points // whole for whole, rows in longer for _, value in rows)])
-                least = min(least, begun + (math.prod(bounds) // points - 1) * each)
-            self._inside[k, summed] = least
-        return self._inside[k, summed]
+        whole = [d in layer.moved[layer.output] for d in layer.dims]
+        cuts = [
+            (bound,) if one else divisors(size) for one, bound, size in zip(whole, layer.bounds, sizes, strict=True)
+        ]
+        least: Energy = math.inf
+        for cut in itertools.product(*cuts):
+            if (k, cut) not in self._inside:
+                once = self._units(once_of(Design(self.chain.inside(k, cut))))
+                self._inside[k, cut] = once * (math.prod(layer.bounds) // math.prod(cut))
+            if not layer.ignores(sizes, cut):
+                least = min(least, self._inside[k, cut])
+        return least
 
     def part(self, part: Part, *, alone: bool) -> Energy:
         """Return what a layer costs at least, whatever groups lie inside: where ``alone``, of one layer each."""
@@ -239,8 +231,7 @@ class ChainVerifier:
 
     def stated(self, number: int, statement: Data) -> tuple[Task, int, float]:
         """Return a task, the words of the level, and the floor [pJ] that a verified statement gives its mappings."""
-        whole, room = statement["whole"], statement["capacity_words"]
-        whole = None if whole is None else frozenset(whole)
+        whole, room = frozenset(statement["whole"]), statement["capacity_words"]
         task = Task(statement["layer"], tuple(statement["bounds"]), whole, statement["resumes"])
         data = self.chain.about(task, room) | {key: statement[key] for key in ("value", "parts")}
         one = Verifier(data, lambda *_: self.tell(self.verdict, 0))

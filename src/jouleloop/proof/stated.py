@@ -229,7 +229,7 @@ class Group(_Strict):
 class _Statement(_Strict):
     layer: Size
     bounds: list[Count]
-    whole: list[Name] | None
+    whole: list[Name]
     resumes: bool
     capacity_words: Size
     value: Claimed

@@ -139,9 +139,7 @@ def ways(chain: FusedChain, scope: Scope, some: Iterable[tuple[Loop, ...]] | Non
                 yield Way(scope, loops, parts, room)
 
 
-def way_of(
-    chain: FusedChain, scope: Scope, loops: tuple[Loop, ...], held: tuple[frozenset[str], ...]
-) -> Way | None:
+def way_of(chain: FusedChain, scope: Scope, loops: tuple[Loop, ...], held: tuple[frozenset[str], ...]) -> Way | None:
     """Return the way of a prefix and what each layer holds, None where it is none."""
     if loops not in prefixes(chain, scope):
         return None
@@ -169,11 +167,11 @@ def _parts(
     for count in range(scope.inside and len(scope.sizes) == 1, len(able) + 1):
         for held in map(frozenset, itertools.combinations(able, count)):
             part = Part(scope.first + place, sizes, shared | held, inner, held, times, begun, 0, 0, 0)
-            yield part._replace(**_least(chain, layer, part, visits))
+            yield _counted(chain, layer, part, visits)
 
 
-def _least(chain: FusedChain, layer: Layer, part: Part, visits: dict[str, int]) -> dict[str, int]:
-    """Return what moving takes: of what is held, and with that of what else is moved outside, or passes the level."""
+def _counted(chain: FusedChain, layer: Layer, part: Part, visits: dict[str, int]) -> Part:
+    """Return a part with what moving takes: of what is held, with that of all else outside, and of what may pass."""
     moved, outside, passing = 0, 0, 0
     for name in layer.moved:
         words, written = layer.words(part.sizes, [name]), name == layer.output
@@ -181,15 +179,19 @@ def _least(chain: FusedChain, layer: Layer, part: Part, visits: dict[str, int]) 
         once = chain.written(words) if written else chain.read(words)
         back = (runs - part.begun) * written
         if name in part.held:
-            moved += runs * (once + (0 if written else chain.filled(words))) + back * (chain.read(words) + chain.filled(words))
+            moved += runs * (once + (0 if written else chain.filled(words))) + back * (
+                chain.read(words) + chain.filled(words)
+            )
         elif name not in part.whole:
             cost = runs * once + back * chain.read(words)
             outside += cost
             if name in layer.keep or not chain.passes(layer):
                 passing += cost + (runs * chain.filled(words) if name in layer.keep and not written else 0)
             else:
-                passing += cost - runs * chain.spared(words, written=written) - back * chain.spared(words, written=False)
-    return {"moved": moved, "outside": outside + moved, "passing": passing + moved}
+                passing += (
+                    cost - runs * chain.spared(words, written=written) - back * chain.spared(words, written=False)
+                )
+    return part._replace(moved=moved, outside=outside + moved, passing=passing + moved)
 
 
 def runs_of(chain: FusedChain, part: Part) -> list[Run]:
