@@ -51,7 +51,9 @@ def certify_chain(search: ChainSearch, result: ChainResult) -> Data:
     check_chain(data | {"claim": "not argued yet", "digest": ""}, sealed=False)
     try:
         writer = _Writer(search, FusedChain(data), data["prices"])
-        found = {"chain_certificate": 1, **data, "statements": list(writer.statements())}
+        # Whoever writes does what checking does, and searches parts.
+        with limits.limited(3 * MOST_SECONDS):
+            found = {"chain_certificate": 1, **data, "statements": list(writer.statements())}
         with limits.limited(MOST_SECONDS):
             ChainVerifier(found).run()
     except (_NoArgument, limits.Exceeded) as error:

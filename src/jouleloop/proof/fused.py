@@ -51,17 +51,18 @@ class Floors:
 
     def state(self, task: Task, room: int, energy_pj: float) -> None:
         """Add a floor."""
-        self.stated.setdefault(task, []).append((room, self._units(Fraction(energy_pj))))
+        self.stated.setdefault(task, []).append((room, Fraction(energy_pj) / self.chain.unit_pj))
         self._scopes.clear()
 
-    def _units(self, energy_pj: Fraction | float) -> Energy:
-        return math.inf if energy_pj == math.inf else math.floor(energy_pj / self.chain.unit_pj)
+    def _once_of(self, about: Data) -> Energy:
+        energy_pj = once_of(Design(about))
+        return energy_pj if energy_pj == math.inf else math.floor(energy_pj / self.chain.unit_pj)
 
     def once(self, task: Task) -> Energy:
         """Return what every word once costs, whatever the room."""
         if task not in self._once:
             about = self.chain.about(task, self.chain.capacity)
-            self._once[task] = math.inf if self.chain.contradicts(task) else self._units(once_of(Design(about)))
+            self._once[task] = math.inf if self.chain.contradicts(task) else self._once_of(about)
         return self._once[task]
 
     def of(self, task: Task, room: int) -> Energy:
@@ -78,7 +79,7 @@ class Floors:
         least: Energy = math.inf
         for cut in itertools.product(*cuts):
             if (k, cut) not in self._inside:
-                once = self._units(once_of(Design(self.chain.inside(k, cut))))
+                once = self._once_of(self.chain.inside(k, cut))
                 self._inside[k, cut] = once * (math.prod(layer.bounds) // math.prod(cut))
             if not layer.ignores(sizes, cut):
                 least = min(least, self._inside[k, cut])
