@@ -105,20 +105,21 @@ def test_so_are_those_of_inner_levels_and_longer_chains(seeds: range, drawn: Cal
     assert len(refused) > 5
 
 
-@in_shares(24, 3)
+@in_shares(12, 1)
 def test_groups_inside_others_are_certified(seeds: range) -> None:
-    told = Counter[bool]()
+    inside = 0
     for seed in seeds:
-        for drawn in (searched, searched_long):
-            search = drawn(seed + 1000)
-            result = search.run()
-            if not result.ok:
-                continue
-            data = copied(certify_chain(search, result))
-            assert "claim" in data or judged(data) == "", seed
-            inside = any(isinstance(child, GroupRun) for group in result.groups for child in group.children)
-            told[inside] += "claim" not in data
-    assert min(told[True], told[False]) > 0
+        search = searched_long(seed + 1002)
+        result = search.run()
+        if not result.ok:
+            continue
+        data = copied(certify_chain(search, result))
+        if "claim" in data:
+            assert "processor seconds" in data["claim"] or "more than" in data["claim"], seed
+            continue
+        assert judged(data) == "", seed
+        inside += any(isinstance(child, GroupRun) for group in result.groups for child in group.children)
+    assert inside > 0
 
 
 def attack_chain(search: ChainSearch, seed: int, kinds: Counter[str], refused: Counter[str]) -> None:

@@ -76,10 +76,7 @@ def search_chain(
     recompute: bool = False,
     certified: bool = False,
 ) -> ChainResult:
-    """Return the least energy of a chain; ``hardware`` by layer, since constraints hang on the shape of a layer.
-
-    Where it is to be ``certified``, what no certificate states is refused before it is searched.
-    """
+    """Return the least energy of a chain; ``hardware`` by layer, since constraints hang on the shape of a layer."""
     fusions = [Fusion.at(one.target(p), level) for one, p in zip(hardware, found.problems, strict=True)]
     if certified:
         chain_subject(found, fusions)

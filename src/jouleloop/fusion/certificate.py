@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from jouleloop.engines.native import mapspace_of
@@ -47,11 +46,17 @@ def certify_chain(search: ChainSearch, result: ChainResult) -> Data:
 
     Raise `InputError` where chains of this kind are not stated.
     """
-    data = _stated(search, result)
+    data = {
+        "chain": result.chain,
+        "value": result.energy_pj,
+        **chain_subject(search.chain, search.fusions),
+        "groups": [claimed_group(group) for group in result.groups],
+        "prices": _prices(search, result.energy_pj),
+        "statements": [],
+    }
     check_chain(data | {"claim": "not argued yet", "digest": ""}, sealed=False)
     try:
-        writer = _Writer(search, FusedChain(data), data["prices"])
-        # Whoever writes does what checking does, and searches parts.
+        writer = _Writer(search, data["prices"], Floors(FusedChain(data)))
         with limits.limited(3 * MOST_SECONDS):
             found = {"chain_certificate": 1, **data, "statements": list(writer.statements())}
         with limits.limited(MOST_SECONDS):
@@ -85,18 +90,6 @@ def chain_subject(chain: Chain, fusions: Sequence[Fusion]) -> Data:
             {"output": link.output, "input": link.input, "axes": [[one.writer, one.reader] for one in link.axes]}
             for link in chain.links
         ],
-    }
-
-
-def _stated(search: ChainSearch, result: ChainResult) -> Data:
-    """Return what a chain is, what is claimed and the prices, without the argument."""
-    return {
-        "chain": result.chain,
-        "value": result.energy_pj,
-        **chain_subject(search.chain, search.fusions),
-        "groups": [claimed_group(group) for group in result.groups],
-        "prices": _prices(search, result.energy_pj),
-        "statements": [],
     }
 
 
@@ -135,13 +128,15 @@ def _prices(search: ChainSearch, value_pj: float) -> list[float]:
 
 
 class _Gain(NamedTuple):
-    """What optima would add to what a mapping's floors say [pJ], or to another bound that these are ``behind``."""
+    """What optima would add to what a mapping's floors say [pJ], or to another bound that these are ``behind``.
+
+    ``floors``: by task, how often it runs, its floor and its optimum.
+    """
 
     room: int
     gain: float
     behind: float
     floors: list[tuple[Task, int, float, float]]
-    """By task, how often it runs, its floor and its optimum."""
 
 
 @dataclass
@@ -149,19 +144,14 @@ class _Writer:
     """Finds which floors close every way."""
 
     search: ChainSearch
-    chain: FusedChain
     prices: list[float]
+    floors: Floors
     needed: dict[Task, dict[int, float]] = field(default_factory=dict)
     """By task and words of the level, the floor [pJ]."""
 
-    @cached_property
-    def floors(self) -> Floors:
-        """What is stated so far."""
-        return Floors(self.chain)
-
     def statements(self) -> Iterator[Data]:
         """Yield the statements; raise `_NoArgument` where there are none, or too many."""
-        prices = [Fraction(price) * (1 - ROUNDING) / self.chain.unit_pj for price in self.prices]
+        prices = [Fraction(price) * (1 - ROUNDING) / self.floors.chain.unit_pj for price in self.prices]
         for _, least, price in self.floors.open_ways(prices):
             if not self.close(least, price):
                 raise _NoArgument("no floors of parts show that a way to run a group costs its price")
@@ -179,19 +169,17 @@ class _Writer:
 
     def state(self, task: Task, room: int, energy_pj: float) -> None:
         """State a floor; raise `_NoArgument` beyond the most."""
-        rooms = self.needed.setdefault(task, {})
-        rooms[room] = max(rooms.get(room, 0.0), energy_pj)
-        self.floors.state(task, room, rooms[room])
+        self.needed.setdefault(task, {})[room] = energy_pj
+        self.floors.state(task, room, energy_pj)
         if sum(map(len, self.needed.values())) > MOST_STATEMENTS:
             raise _NoArgument(f"the argument has more than {MOST_STATEMENTS} floors of parts")
 
     def close(self, least: Least, price: Fraction) -> bool:
         """State floors of the mappings of a way that close it, of the whole level or of its own room, if there are."""
-        missing = float((price - least.energy) * self.chain.unit_pj)
+        missing = float((price - least.energy) * self.floors.chain.unit_pj)
         for own in (False, True):
-            leaves = [self.gain(leaf, leaf.room if own else self.chain.capacity) for leaf in least.leaves]
-            total = sum(one.gain for one in leaves)
-            if total >= missing:
+            leaves = [self.gain(leaf, leaf.room if own else self.floors.chain.capacity) for leaf in least.leaves]
+            if (total := sum(one.gain for one in leaves)) >= missing:
                 break
         else:
             return False
@@ -208,8 +196,8 @@ class _Writer:
 
     def gain(self, leaf: Leaf, room: int) -> "_Gain":
         """Return what optima of a leaf's mappings that fill so much room would add to what it costs at least."""
-        unit, now = float(self.chain.unit_pj), self.floors.leaf(leaf)
-        runs = ways.runs_of(self.chain, leaf.part)
+        unit, now = float(self.floors.chain.unit_pj), self.floors.leaf(leaf)
+        runs = ways.runs_of(self.floors.chain, leaf.part)
         known = [float(self.floors.of(run.task, room)) * unit for run in runs]
         best = [max(low, self.optimum(run.task, room) * (1 - _ROUNDING)) for run, low in zip(runs, known, strict=True)]
         spared = float(sum(run.times * run.spared for run in runs) - leaf.part.moved) * unit
