@@ -4,7 +4,7 @@ import itertools
 import json
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -77,8 +77,15 @@ def searched_long(seed: int) -> ChainSearch:
 
 
 def _search(chain: Chain, target: Target, level: str) -> ChainSearch:
-    # Certificates state groups whose layers share all outer loops.
-    return ChainSearch(chain, (Fusion.at(target, level),) * len(chain.problems), nested=False)
+    return ChainSearch(chain, (Fusion.at(target, level),) * len(chain.problems))
+
+
+def groups_in(data: Data) -> Iterator[Data]:
+    """Yield all groups of a certificate, those inside others, too."""
+    for group in data["groups"] if "groups" in data else data["parts"]:
+        if "parts" in group:
+            yield group
+            yield from groups_in(group)
 
 
 def true_certificate(search: ChainSearch) -> Certified | None:
@@ -178,20 +185,46 @@ def dropped_layer(data: Data, _rng: random.Random) -> bool:
 
 
 def dropped_mapping(data: Data, rng: random.Random) -> bool:
-    mappings = rng.choice(rng.choice(data["groups"])["parts"])["mappings"]
-    mappings.pop()
+    leaves = [part for group in groups_in(data) for part in group["parts"] if "mappings" in part]
+    rng.choice(leaves)["mappings"].pop()
     return True
 
 
 def more_held(data: Data, rng: random.Random) -> bool:
     """Say that a layer holds what it does not."""
-    part = rng.choice(rng.choice(data["groups"])["parts"])
-    part["held"] = [name for name in "ABZ" if name not in part["held"]]
+    held = rng.choice(list(groups_in(data)))["held"]
+    k = rng.randrange(len(held))
+    held[k] = [name for name in "ABZ" if name not in held[k]]
+    return True
+
+
+def dropped_inside(data: Data, rng: random.Random) -> bool:
+    """Say that layers of a group inside another run in the group around it, or are a group without loops."""
+    inside = [(group, k) for group in groups_in(data) for k, part in enumerate(group["parts"]) if "parts" in part]
+    if inside:
+        group, k = rng.choice(inside)
+        if rng.random() < 0.5:
+            group["parts"][k : k + 1] = group["parts"][k]["parts"]
+        else:
+            group["parts"][k]["loops"] = []
+    return bool(inside)
+
+
+def group_around(data: Data, rng: random.Random) -> bool:
+    """Put a group of the same layers into a group, or a layer into one of its own."""
+    group = rng.choice(list(groups_in(data)))
+    if rng.random() < 0.5:
+        group["parts"] = [group | {"parts": group["parts"]}]
+    else:
+        k = next(k for k, part in enumerate(group["parts"]) if "mappings" in part or k == len(group["parts"]) - 1)
+        covered = group["parts"][k].get("layers", 1)
+        around = {"layers": covered, "loops": [], "held": [[]] * covered}
+        group["parts"][k] = around | {"parts": [group["parts"][k]]}
     return True
 
 
 def other_loops(data: Data, rng: random.Random) -> bool:
-    loops = [loop for group in data["groups"] for loop in group["loops"]]
+    loops = [loop for group in groups_in(data) for loop in group["loops"]]
     if loops:
         rng.choice(loops)["factor"] += rng.choice((1, 2, 6, 2**40))
     return bool(loops)
@@ -262,7 +295,7 @@ def less_room(data: Data, _rng: random.Random) -> bool:
 
 OF_TRUE: tuple[Callable[[Data, random.Random], bool], ...] = (
     cheaper_claim, lower_price, first_price, other_tables, other_layer, dropped_axis, other_input, dropped_link,
-    dropped_group, dropped_layer, dropped_mapping, more_held, other_loops, unsealed,
+    dropped_group, dropped_layer, dropped_mapping, more_held, dropped_inside, group_around, other_loops, unsealed,
 )  # fmt: skip
 OF_RIVALS: tuple[Callable[[Data, random.Random], bool], ...] = (
     dropped_statements, raised_floors, borrowed_floors, widened_capacity, unlike_whole, bounded_parts, no_prices,

@@ -54,7 +54,7 @@ def chain(
     recompute
         Whether overlaps of windows may be computed again instead of waiting on the chip.
     certified
-        Whether a certificate is to be written: without groups inside others, which it does not state.
+        Whether a certificate is to be written: what none states is refused before it is searched.
 
     Raises
     ------
@@ -76,15 +76,11 @@ def search_chain(
     recompute: bool = False,
     certified: bool = False,
 ) -> ChainResult:
-    """Return the least energy of a chain; ``hardware`` by layer, since constraints hang on the shape of a layer.
-
-    Where it is to be ``certified``, what no certificate states is refused before it is searched, and groups inside
-    others are left out.
-    """
+    """Return the least energy of a chain; ``hardware`` by layer, since constraints hang on the shape of a layer."""
     fusions = [Fusion.at(one.target(p), level) for one, p in zip(hardware, found.problems, strict=True)]
     if certified:
         chain_subject(found, fusions)
-    search = ChainSearch(found, tuple(fusions), seconds, watch, recompute, nested=not certified)
+    search = ChainSearch(found, tuple(fusions), seconds, watch, recompute)
     return replace(search.run(), argue=partial(certify_chain, search))
 
 

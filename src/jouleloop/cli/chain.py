@@ -64,8 +64,7 @@ def _show(result: ChainResult) -> None:
     print_text(f"energy    {energy}, {result.energy_pj / result.apart_pj:.1%} of the layers apart")
     words = f"{result.outer_words:,} words, {result.outer_words / result.apart_outer_words:.1%} of the layers apart"
     print_text(f"outside   {words}, at the outermost level")
-    flat = "" if result.nested else ", without groups inside others, which no certificate states"
-    print_text(f"optimum   {proven}, by {result.searches:,} searches of parts; fused at {result.level}{flat}\n")
+    print_text(f"optimum   {proven}, by {result.searches:,} searches of parts; fused at {result.level}\n")
     for group in result.groups:
         _show_group(group, "")
         print_text("")

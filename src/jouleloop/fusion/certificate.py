@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from jouleloop.engines.native import mapspace_of
 from jouleloop.errors import Fault, InputError, raise_all
@@ -18,16 +18,19 @@ from jouleloop.fusion.result import ChainResult, GroupRun
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.certificate import check_known, subject, write_floor
-from jouleloop.proof import limits
-from jouleloop.proof.chain import FusedChain, Task, Way
+from jouleloop.proof import limits, ways
+from jouleloop.proof.chain import FusedChain, Task
 from jouleloop.proof.form import check_chain, digest_of
-from jouleloop.proof.fused import ChainVerifier, Floors, open_ways
+from jouleloop.proof.fused import ChainVerifier, Floors, Least
 from jouleloop.proof.rules import ROUNDING
+from jouleloop.proof.ways import Leaf
 from jouleloop.workload.problem import Problem
 
 Data = dict[str, Any]
 #: A floor is stated so much lower, relatively, as sums of doubles differ in their last bits.
 _ROUNDING = 1e-13
+#: What a certificate holds of a level of a mapping.
+_NEST = ("level", "temporal", "spatial", "keep")
 #: Statements of floors, at most: each takes the verifier a second or more.
 MOST_STATEMENTS = 60
 #: Processor seconds that checking may take here: a third of what ``jouleloop check`` allows, on any machine.
@@ -43,11 +46,19 @@ def certify_chain(search: ChainSearch, result: ChainResult) -> Data:
 
     Raise `InputError` where chains of this kind are not stated.
     """
-    data = _stated(search, result)
+    data = {
+        "chain": result.chain,
+        "value": result.energy_pj,
+        **chain_subject(search.chain, search.fusions),
+        "groups": [claimed_group(group) for group in result.groups],
+        "prices": _prices(search, result.energy_pj),
+        "statements": [],
+    }
     check_chain(data | {"claim": "not argued yet", "digest": ""}, sealed=False)
     try:
-        writer = _Writer(search, FusedChain(data), data["prices"])
-        found = {"chain_certificate": 1, **data, "statements": list(writer.statements())}
+        writer = _Writer(search, data["prices"], Floors(FusedChain(data)))
+        with limits.limited(3 * MOST_SECONDS):
+            found = {"chain_certificate": 1, **data, "statements": list(writer.statements())}
         with limits.limited(MOST_SECONDS):
             ChainVerifier(found).run()
     except (_NoArgument, limits.Exceeded) as error:
@@ -82,38 +93,21 @@ def chain_subject(chain: Chain, fusions: Sequence[Fusion]) -> Data:
     }
 
 
-def _stated(search: ChainSearch, result: ChainResult) -> Data:
-    """Return what a chain is, what is claimed and the prices, without the argument."""
-    return {
-        "chain": result.chain,
-        "value": result.energy_pj,
-        **chain_subject(search.chain, search.fusions),
-        "groups": [claimed_group(group) for group in result.groups],
-        "prices": _prices(search, result.energy_pj),
-        "statements": [],
-    }
-
-
-def claimed_group(group: GroupRun) -> Data:
-    """Return what a certificate claims of a group; raise `InputError` where another one lies inside."""
-    if any(isinstance(child, GroupRun) for child in group.children):
-        text = "groups whose layers share all outer loops"
-        raise InputError(Fault("there is no certificate", field="groups", allowed=text))
+def claimed_group(group: GroupRun, depth: int = 0) -> Data:
+    """Return what a certificate claims of a group; ``depth``: how many lie around it."""
+    parts: list[Data] = []
+    for child in group.children:
+        if isinstance(child, GroupRun):
+            parts.append(claimed_group(child, depth + 1))
+        else:
+            found = [run.search.mapping.as_json() for run in child.runs if run.search.mapping]
+            parts.append({"mappings": [[{key: level[key] for key in _NEST} for level in one] for one in found]})
     return {
         "layers": len(group.layers),
         "loops": [{"factor": loop.factor, "dimensions": list(loop.dimensions)} for loop in group.prefix],
-        "parts": [
-            {
-                "held": list(layer.held),
-                "mappings": [_levels(run.search.mapping.as_json()) for run in layer.runs if run.search.mapping],
-            }
-            for layer in group.layers
-        ],
+        "held": [list((*layer.held_around, layer.held)[depth]) for layer in group.layers],
+        "parts": parts,
     }
-
-
-def _levels(mapping: list[Data]) -> list[Data]:
-    return [{key: level[key] for key in ("level", "temporal", "spatial", "keep")} for level in mapping]
 
 
 def _prices(search: ChainSearch, value_pj: float) -> list[float]:
@@ -133,28 +127,34 @@ def _prices(search: ChainSearch, value_pj: float) -> list[float]:
     return [0.0, *inner, value_pj]
 
 
+class _Gain(NamedTuple):
+    """What optima would add to what a mapping's floors say [pJ], or to another bound that these are ``behind``.
+
+    ``floors``: by task, how often it runs, its floor and its optimum.
+    """
+
+    room: int
+    gain: float
+    behind: float
+    floors: list[tuple[Task, int, float, float]]
+
+
 @dataclass
 class _Writer:
     """Finds which floors close every way."""
 
     search: ChainSearch
-    chain: FusedChain
     prices: list[float]
+    floors: Floors
     needed: dict[Task, dict[int, float]] = field(default_factory=dict)
     """By task and words of the level, the floor [pJ]."""
 
     def statements(self) -> Iterator[Data]:
         """Yield the statements; raise `_NoArgument` where there are none, or too many."""
-        unit, floors = self.chain.unit_pj, Floors(self.chain)
-        prices = [Fraction(price) * (1 - ROUNDING) / unit for price in self.prices]
-        for _, way, price in open_ways(floors, prices):
-            self.close(floors, way, price)
-            for task, rooms in self.needed.items():
-                floors.stated[task] = [(room, Fraction(value) / unit) for room, value in rooms.items()]
-            if floors.way(way, price) < price:
+        prices = [Fraction(price) * (1 - ROUNDING) / self.floors.chain.unit_pj for price in self.prices]
+        for _, least, price in self.floors.open_ways(prices):
+            if not self.close(least, price):
                 raise _NoArgument("no floors of parts show that a way to run a group costs its price")
-            if sum(map(len, self.needed.values())) > MOST_STATEMENTS:
-                raise _NoArgument(f"the argument has more than {MOST_STATEMENTS} floors of parts")
         for task, rooms in self.needed.items():
             for room, value in rooms.items():
                 yield {
@@ -167,31 +167,43 @@ class _Writer:
                     "parts": self.argument(task, room, value),
                 }
 
-    def close(self, floors: Floors, way: Way, price: Fraction) -> None:
-        """State floors of the parts of a way that close it: those of the whole level, or else of its own room."""
-        unit, known = float(self.chain.unit_pj), float(floors.way(way, Fraction(10) ** 300))
-        missing = (float(price) - known) * unit
+    def state(self, task: Task, room: int, energy_pj: float) -> None:
+        """State a floor; raise `_NoArgument` beyond the most."""
+        self.needed.setdefault(task, {})[room] = energy_pj
+        self.floors.state(task, room, energy_pj)
+        if sum(map(len, self.needed.values())) > MOST_STATEMENTS:
+            raise _NoArgument(f"the argument has more than {MOST_STATEMENTS} floors of parts")
+
+    def close(self, least: Least, price: Fraction) -> bool:
+        """State floors of the mappings of a way that close it, of the whole level or of its own room, if there are."""
+        missing = float((price - least.energy) * self.floors.chain.unit_pj)
         for own in (False, True):
-            gains: list[tuple[float, Task, int, int, float, float]] = []
-            for part in way.parts:
-                room = way.room_of(part) if own else self.chain.capacity
-                for run in part.runs:
-                    least = float(floors.of(run.task, room)) * unit
-                    best = self.optimum(run.task, room) * (1 - _ROUNDING)
-                    gains.append((run.times * max(0.0, best - least), run.task, run.times, room, least, best))
-            total = sum(gain[0] for gain in gains)
-            if total >= missing or own:
+            leaves = [self.gain(leaf, leaf.room if own else self.floors.chain.capacity) for leaf in least.leaves]
+            if (total := sum(one.gain for one in leaves)) >= missing:
                 break
-        for gain, task, times, room, least, best in gains:
-            if total == math.inf:
-                share = missing / times * 1.01 if gain == math.inf else 0.0
-            else:
-                share = (best - least) * min(1.0, missing / total * (1 + 1e-6) + 1e-9) if total > 0 else 0.0
-            if share > 0:
-                rooms = self.needed.setdefault(task, {})
-                rooms[room] = max(rooms.get(room, 0.0), least + share)
-            if share > 0 and total == math.inf:
-                break
+        else:
+            return False
+        share = missing / total * (1 + 1e-6) + 1e-9
+        for one in leaves:
+            for task, times, known, best in one.floors:
+                if best == math.inf:
+                    self.state(task, one.room, known + (missing + one.behind) / times * 1.01)
+                    return True
+                if total < math.inf and one.gain > 0:
+                    whole = min(1.0, (one.behind + one.gain * share) / (one.behind + one.gain))
+                    self.state(task, one.room, known + (best - known) * whole)
+        return True
+
+    def gain(self, leaf: Leaf, room: int) -> "_Gain":
+        """Return what optima of a leaf's mappings that fill so much room would add to what it costs at least."""
+        unit, now = float(self.floors.chain.unit_pj), self.floors.leaf(leaf)
+        runs = ways.runs_of(self.floors.chain, leaf.part)
+        known = [float(self.floors.of(run.task, room)) * unit for run in runs]
+        best = [max(low, self.optimum(run.task, room) * (1 - _ROUNDING)) for run, low in zip(runs, known, strict=True)]
+        spared = float(sum(run.times * run.spared for run in runs) - leaf.part.moved) * unit
+        low, high = (sum(r.times * pj for r, pj in zip(runs, some, strict=True)) - spared for some in (known, best))
+        rows = [(run.task, run.times, a, b) for run, a, b in zip(runs, known, best, strict=True)]
+        return _Gain(room, max(0.0, high - float(now) * unit), float(now) * unit - low, rows)
 
     def _problem(self, task: Task) -> Problem:
         return replace(self.search.chain.problems[task.layer], bounds=task.sizes)

@@ -114,8 +114,6 @@ class ChainResult:
     searches: int
     reason: str = ""
     seconds: float = field(default=0.0, compare=False)
-    nested: bool = True
-    """Whether groups inside others were searched, too: certificates state none."""
     argue: "Callable[[ChainResult], dict[str, Any]] | None" = field(default=None, repr=False, compare=False)
     """Writes its certificate."""
 
@@ -182,7 +180,6 @@ class ChainResult:
             "optimal": self.optimal,
             "stopped": self.stopped,
             "searches": self.searches,
-            "groups_inside": self.nested,
             "seconds": self.seconds,
             "groups": [_group(group) for group in self.groups],
         }

@@ -40,8 +40,6 @@ class ChainSearch:
         Whether overlaps of windows may be computed again instead of waiting on the chip.
     known
         Proven optima of whole layers, without their names, that were found before; those that it finds are added.
-    nested
-        Whether groups may lie inside an iteration of another.
     """
 
     chain: Chain
@@ -50,7 +48,6 @@ class ChainSearch:
     watch: Watch | None = None
     recompute: bool = False
     known: dict[Problem, SearchResult] = field(default_factory=dict)
-    nested: bool = True
     started: float = field(default_factory=time.monotonic)
     searches: int = 0
     least_pj: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -104,7 +101,6 @@ class ChainSearch:
             lower_bound_pj=lower[-1],
             searches=self.searches,
             seconds=self._seconds,
-            nested=self.nested,
         )
 
     def alone(self, place: int) -> GroupRun | None:
@@ -129,7 +125,7 @@ class ChainSearch:
 
         Groups around leave ``room`` words of the level; all without it.
         """
-        best, bound, deep = None, below_pj, self.nested and group.nests
+        best, bound, deep = None, below_pj, group.nests
         if deep and next(self.ways(group, below_pj * (1 - 2 * ROUNDING), room), None) is None:
             return None, below_pj
         # What costs little without groups inside rules out most ways with them.
@@ -172,7 +168,7 @@ class ChainSearch:
         if holds_none or not all(shared <= able for shared, able in zip(group.shared, kept, strict=True)):
             return
         capacity = min(fusion.capacity_words for fusion in fusions) if room is None else room
-        nests = nests and self.nested and group.nests
+        nests = nests and group.nests
         for prefix in group.prefixes(recompute=self.recompute):
             if group.outer and not prefix:
                 continue

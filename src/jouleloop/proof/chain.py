@@ -1,24 +1,19 @@
-"""What a fused chain of products is and costs, from the file alone: groups, prefixes, held data, targets of parts.
+"""What a fused chain of products is, from the file alone: layers, prices of words, and what parts are mapped onto.
 
 The space is that of `docs/fusion.md`, derived here anew; nothing is taken from `jouleloop.fusion`. Energies are whole
 multiples of `FusedChain.unit_pj`.
 """
 
-import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from jouleloop.proof.design import UNCONSTRAINED, Factors, divisors
+from jouleloop.proof.design import UNCONSTRAINED, Factors
 from jouleloop.proof.stated import Architecture, Problem
 
 Data = dict[str, Any]
-#: How a loop of a prefix cuts the layers of a group: its factor, and by layer its dimension.
-Loop = tuple[int, tuple[str, ...]]
-#: How a loop cuts one layer: its factor, and the dimension.
-Cut = tuple[int, str]
+_LOOPS = ("temporal", "spatial")
 
 
 class Task(NamedTuple):
@@ -30,73 +25,46 @@ class Task(NamedTuple):
     resumes: bool
 
 
-class Run(NamedTuple):
-    """A task, how often it runs, and what is on the chip already of what each run would move."""
-
-    task: Task
-    times: int
-    spared: int
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one layer of a way does: its runs, words that it holds, and what moves these."""
-
-    held: frozenset[str]
-    held_words: int
-    moved: int
-    runs: tuple[Run, ...]
-    least: int
-    """Energy of operations and of what is moved at the outermost level: no mapping is below."""
-
-
-class Way(NamedTuple):
-    """A prefix and what each layer holds; ``room``: words of the level that nothing holds."""
-
-    loops: tuple[Loop, ...]
-    parts: tuple[Part, ...]
-    room: int
-
-    def room_of(self, part: Part) -> int:
-        """Return the words of the level that a part may fill: what no other layer holds."""
-        return self.room + part.held_words
-
-
 class Layer:
     """One layer: its problem in plain numbers, and what its constraints say of the levels."""
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: Data, levels: list[str], level: str) -> None:
         problem = Problem.of(data["problem"])
         self.name: str = data["name"]
         self.problem: Data = data["problem"]
         self.constraints: Data = data["constraints"]
         self.dims, self.bounds = problem.dimensions, tuple(problem.bounds)
-        self.size = dict(zip(self.dims, self.bounds, strict=True))
         #: By data space, the dimensions that move it.
         self.moved = {space.name: {d for rank in space.ranks for d in rank} for space in problem.data_spaces}
         self.output = next(space.name for space in problem.data_spaces if space.read_write)
+        #: What the level of fusion has to keep, and what it may not.
+        self.keep, self.bypass = ({*self.limits(level)[key]} for key in ("keep", "bypass"))
+        limits = [self.limits(name)[kind] for name in levels[1:] for kind in _LOOPS]
+        #: Factors that are fixed inside the outermost level, by place of the dimension.
+        self.fixed = [(self.dims.index(d), factor) for one in limits for d, factor in one["factors"].items()]
 
     def limits(self, level: str) -> Data:
         """Return the constraints of a level."""
         return self.constraints.get(level, UNCONSTRAINED)  # type: ignore[no-any-return]
 
-    def words(self, name: str, sizes: Factors) -> int:
-        """Return the words of a data space of some sizes."""
-        return math.prod(size for d, size in zip(self.dims, sizes, strict=True) if d in self.moved[name])
+    def words(self, sizes: Factors, names: Iterable[str]) -> int:
+        """Return the words of some data spaces."""
+        own = list(zip(self.dims, sizes, strict=True))
+        return sum(math.prod(size for d, size in own if d in self.moved[name]) for name in names)
 
-    def cut(self, cuts: Sequence[Cut]) -> Factors:
-        """Return the sizes of a part."""
-        factors = {d: factor for factor, d in cuts}
-        return tuple(size // factors.get(d, 1) for d, size in zip(self.dims, self.bounds, strict=True))
+    def ignores(self, whole: Factors, part: Factors) -> bool:
+        """Whether a fixed factor holds for some sizes, and is too large for a part of them."""
+        return any(part[d] < factor <= whole[d] for d, factor in self.fixed)
 
-    def visits(self, name: str, cuts: Sequence[Cut]) -> int:
-        """Return for how many runs of iterations a data space stays the same: inner loops that do not move it run."""
-        moving = [place for place, (_, d) in enumerate(cuts) if d in self.moved[name]]
-        return math.prod(factor for factor, _ in cuts[: moving[-1] + 1]) if moving else 1
+    @property
+    def product(self) -> bool:
+        """Whether no two of its dimensions move the same data spaces."""
+        open_dims = [d for d, size in zip(self.dims, self.bounds, strict=True) if size > 1]
+        return len({tuple(d in one for one in self.moved.values()) for d in open_dims}) == len(open_dims)
 
 
 class FusedChain:
-    """A chain, its hardware, and every way to run it.
+    """A chain and its hardware.
 
     Parameters
     ----------
@@ -106,17 +74,25 @@ class FusedChain:
 
     def __init__(self, data: Data) -> None:
         self.data, hardware = data, Architecture.of(data["architecture"])
-        self.layers = [Layer(one) for one in data["layers"]]
-        self.links = [(link["output"], link["input"]) for link in data["links"]]
-        self.pairs = [dict(map(tuple, link["axes"])) for link in data["links"]]
         levels = hardware.levels
         self.names = [level.name for level in levels]
         self.place = self.names.index(data["level"])
-        self.outermost, self.level = levels[0], levels[self.place]
-        self.capacity = self.level.capacity_words or 0
-        stated = [levels[0].read_pj, levels[0].write_pj, self.level.write_pj, hardware.compute_pj]
+        self.layers = [Layer(one, self.names, data["level"]) for one in data["layers"]]
+        self.links = [(link["output"], link["input"]) for link in data["links"]]
+        self.pairs = [dict(map(tuple, link["axes"])) for link in data["links"]]
+        self.outermost, level = levels[0], levels[self.place]
+        self.block, self.capacity = level.block_words, level.capacity_words or 0
+        stated = [levels[0].read_pj, levels[0].write_pj, level.read_pj, level.write_pj, hardware.compute_pj]
         self.unit_pj = Fraction(1, math.lcm(*(energy.denominator for energy in stated)))
-        self._read, self._write, self._fill, self._operation = (int(energy / self.unit_pj) for energy in stated)
+        self._read, self._write, read, self._fill, self.operation = (int(energy / self.unit_pj) for energy in stated)
+        vectors = [-(-one.block_words // self.block) for one in levels[: self.place]]
+        rates = [
+            (one.read_pj - n * level.read_pj, one.write_pj - n * level.write_pj)
+            for one, n in zip(levels, vectors, strict=False)
+        ]
+        #: Whether words further out cost as much as at the level, or more.
+        self.dear = min(map(min, rates)) >= 0
+        self._less = vectors[0] * read, vectors[0] * self._fill
 
     # What words at the outermost level and at that of fusion cost.
 
@@ -128,102 +104,13 @@ class FusedChain:
         """Energy of finished words written at the outermost level."""
         return -(-words // self.outermost.block_words) * self._write
 
-    def read_in(self, words: int) -> int:
-        """Energy of words read at the outermost level and filled into the level of fusion."""
-        return self.read(words) + -(-words // self.level.block_words) * self._fill
+    def filled(self, words: int) -> int:
+        """Energy of words filled into the level of fusion."""
+        return -(-words // self.block) * self._fill
 
-    # What ways there are.
-
-    def groups(self) -> Iterator[range]:
-        """Yield every run of layers."""
-        count = range(len(self.layers))
-        yield from (range(first, last + 1) for first in count for last in count[first:])
-
-    def shared(self, group: range) -> list[frozenset[str]]:
-        """Return, by layer of a group, what it shares with another one."""
-        read = [frozenset[str](), *(frozenset((self.links[k][1],)) for k in group[:-1])]
-        write = [*(frozenset((self.links[k][0],)) for k in group[:-1]), frozenset[str]()]
-        return [a | b for a, b in zip(read, write, strict=True)]
-
-    def axes(self, group: range) -> list[tuple[str, ...]]:
-        """Return the axes that go through all layers of a group: the dimension of each."""
-        found: list[tuple[str, ...]] = list(self.pairs[group[0]].items()) if len(group) > 1 else []
-        for k in group[1:-1]:
-            found = [(*run, self.pairs[k][run[-1]]) for run in found if run[-1] in self.pairs[k]]
-        return found
-
-    def prefixes(self, group: range) -> Iterator[tuple[Loop, ...]]:
-        """Yield all lists of loops, outermost first: factors that divide the axes, in all orders."""
-        choices = []
-        for axis in self.axes(group):
-            sizes = divisors(self.layers[group[-1]].size[axis[-1]])
-            choices.append([None, *((n, axis) for n in sizes[1:])])
-        for chosen in itertools.product(*choices):
-            yield from itertools.permutations(loop for loop in chosen if loop is not None)
-
-    def ways(self, group: range, prefixes: Iterable[tuple[Loop, ...]] | None = None) -> Iterator[Way]:
-        """Yield every way to run a group, by some prefixes or all, whose shared and held data fit the level."""
-        shared = self.shared(group)
-        if any(names & self._bypassed(k) for names, k in zip(shared, group, strict=True)):
-            return
-        for loops in self.prefixes(group) if prefixes is None else prefixes:
-            cut = [[(factor, dims[place]) for factor, dims in loops] for place in range(len(group))]
-            # Shared data of other layers have ended or not begun.
-            taken = max(
-                sum(self.layers[k].words(name, self.layers[k].cut(own)) for name in names)
-                for k, own, names in zip(group, cut, shared, strict=True)
-            )
-            if taken > self.capacity:
-                continue
-            options = (list(self.options(k, own, names)) for k, own, names in zip(group, cut, shared, strict=True))
-            for parts in itertools.product(*options):
-                room = self.capacity - sum(part.held_words for part in parts)
-                if room >= taken:
-                    yield Way(loops, parts, room)
-
-    def way(self, group: range, loops: tuple[Loop, ...], held: tuple[frozenset[str], ...]) -> Way | None:
-        """Return the way of a prefix and what each layer holds, None where it is none."""
-        if loops not in self.prefixes(group):
-            return None
-        return next((way for way in self.ways(group, [loops]) if tuple(part.held for part in way.parts) == held), None)
-
-    def _bypassed(self, k: int) -> set[str]:
-        return {*self.layers[k].limits(self.level.name)["bypass"]}
-
-    def options(self, k: int, cuts: Sequence[Cut], shared: frozenset[str]) -> Iterator[Part]:
-        """Yield what a layer does for every set of data spaces that it may hold."""
-        layer, iterations = self.layers[k], math.prod(factor for factor, _ in cuts)
-        able = sorted(layer.moved.keys() - shared - self._bypassed(k))
-        able = [name for name in able if layer.visits(name, cuts) < iterations]
-        for count in range(len(able) + 1):
-            for names in map(frozenset, itertools.combinations(able, count)):
-                part = self.part(k, cuts, shared, names)
-                if not any(self._contradicts(run.task) for run in part.runs):
-                    yield part
-
-    def part(self, k: int, cuts: Sequence[Cut], shared: frozenset[str], held: frozenset[str]) -> Part:
-        """Return what a layer does that shares and holds some data spaces."""
-        layer, iterations = self.layers[k], math.prod(factor for factor, _ in cuts)
-        sizes, whole = layer.cut(cuts), shared | held
-        fresh = math.prod(factor for factor, d in cuts if d in layer.moved[layer.output])
-        spared = back = moved = 0
-        least = iterations * self._operation * math.prod(sizes)
-        for name in layer.moved:
-            words, written = layer.words(name, sizes), name == layer.output
-            visits = layer.visits(name, cuts) if name in held else iterations
-            once, again = (self.written(words) if written else self.read_in(words)), self.read_in(words)
-            if name in whole:
-                spared += once
-                back = again if written else back
-            if name in held:
-                moved += visits * once + (visits - fresh) * again * written
-            elif name not in shared:
-                least += visits * (self.written(words) if written else self.read(words))
-                least += (visits - fresh) * self.read(words) * written
-        runs = [Run(Task(k, sizes, whole, False), fresh, spared)]
-        if iterations > fresh:
-            runs.append(Run(Task(k, sizes, whole, True), iterations - fresh, spared + back))
-        return Part(held, sum(layer.words(name, sizes) for name in held), moved, tuple(runs), least + moved)
+    def spared(self, words: int, *, written: bool) -> int:
+        """Energy of reading, or writing, words at the level, as many as pass it in vectors of the outermost one."""
+        return -(-words // self.outermost.block_words) * self._less[written]
 
     # What a part is mapped onto.
 
@@ -233,41 +120,54 @@ class FusedChain:
         moving = set().union(*(layer.moved[name] for name in task.whole))
         return [d for d, size in zip(layer.dims, task.sizes, strict=True) if d in moving and size > 1]
 
-    def _contradicts(self, task: Task) -> bool:
+    def contradicts(self, task: Task) -> bool:
         """Return whether constraints ask for a loop outside over what is whole, or for keeping it there."""
         layer, kept = self.layers[task.layer], self._kept(task)
         for place, name in enumerate(self.names[: self.place]):
             limits = layer.limits(name)
-            for one in (limits["temporal"], limits["spatial"]):
+            for one in (limits[kind] for kind in _LOOPS):
                 if any(one["factors"].get(d, 1) != 1 or one["min_factors"].get(d, 1) > 1 for d in kept):
                     return True
             if place and task.whole & {*limits["keep"]}:
                 return True
         return False
 
+    def passes(self, layer: Layer) -> bool:
+        """Whether the level may keep more than it has to, and words that pass it cost no less."""
+        return self.dear and layer.keep | layer.bypass != layer.moved.keys()
+
     def about(self, task: Task, capacity: int) -> Data:
         """Return what a certificate of a task is about, of which the level has so many words left."""
-        layer, kept = self.layers[task.layer], self._kept(task)
-        constraints = dict(layer.constraints)
-        for place, name in enumerate(self.names[: self.place + 1]):
-            given = dict(layer.limits(name))
-            if place == self.place:
-                given["keep"] = sorted({*given["keep"]} | task.whole)
-            else:
-                once = dict.fromkeys(kept, 1)
-                for key in ("temporal", "spatial"):
-                    given[key] = given[key] | {"factors": once | given[key]["factors"]}
-                if place:
-                    given["bypass"] = sorted({*given["bypass"]} | task.whole)
-            constraints[name] = given
-        levels = list(self.data["architecture"]["levels"])
-        levels[self.place] = levels[self.place] | {"capacity_words": capacity}
+        layer, once, found = self.layers[task.layer], dict.fromkeys(self._kept(task), 1), {}
+        for place, name in enumerate(self.names[: self.place]):
+            given = layer.limits(name)
+            loops = {kind: given[kind] | {"factors": once | given[kind]["factors"]} for kind in _LOOPS}
+            found[name] = given | loops | ({"bypass": sorted({*given["bypass"]} | task.whole)} if place else {})
+        level = self.names[self.place]
+        found[level] = layer.limits(level) | {"keep": sorted(layer.keep | task.whole)}
+        return self._about(layer, task.sizes, found, {self.place: {"capacity_words": capacity}}, resumes=task.resumes)
+
+    def inside(self, k: int, sizes: Factors) -> Data:
+        """Return the same where fills of the level and the outermost level cost nothing (lemma *cuts*)."""
+        layer, level = self.layers[k], self.names[self.place]
+        update_pj = self.data["architecture"]["levels"][self.place]["write_pj"]
+        free = {0: {"read_pj": 0.0, "write_pj": 0.0}, self.place: {"write_pj": 0.0, "update_pj": update_pj}}
+        found = {self.names[0]: UNCONSTRAINED}
+        if self.passes(layer):
+            free[self.place]["capacity_words"] = None
+            found[level] = layer.limits(level) | {"keep": sorted(layer.moved), "bypass": []}
+        return self._about(layer, sizes, found, free)
+
+    def _about(
+        self, layer: Layer, sizes: Factors, limits: Data, changes: dict[int, Data], *, resumes: bool = False
+    ) -> Data:
+        levels = [one | changes.get(place, {}) for place, one in enumerate(self.data["architecture"]["levels"])]
         return {
             "objective": "energy",
             "semantics": self.data["semantics"],
             "first_fills_elided": self.data["first_fills_elided"],
-            "resumes": task.resumes,
-            "problem": layer.problem | {"bounds": list(task.sizes)},
+            "resumes": resumes,
+            "problem": layer.problem | {"bounds": list(sizes)},
             "architecture": self.data["architecture"] | {"levels": levels},
-            "constraints": constraints,
+            "constraints": layer.constraints | limits,
         }

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from jouleloop.errors import Fault
-from jouleloop.proof.stated import ChainCertificate
+from jouleloop.proof.stated import ChainCertificate, Group
 
 
 def _kind(stated: ChainCertificate) -> Iterator[Fault]:
@@ -28,6 +28,10 @@ def _kind(stated: ChainCertificate) -> Iterator[Fault]:
         outermost = layer.constraints.get(names[0])
         if outermost is not None and outermost.bypass:
             yield Fault("has an outermost level that keeps not all", field=layer.name)
+        if any(
+            0 in loops.factors.values() for one in layer.constraints.values() for loops in (one.temporal, one.spatial)
+        ):
+            yield Fault("has factors that stand for a whole dimension", field=layer.name)
         written = [space for space in layer.problem.data_spaces if space.read_write]
         if len(written) != 1:
             yield Fault("a layer of a chain writes one data space", field=layer.name)
@@ -64,12 +68,19 @@ def _groups(stated: ChainCertificate) -> Iterator[Fault]:
     count = len(stated.layers)
     if sum(group.layers for group in stated.groups) != count:
         yield Fault("do not cover the layers once", field="groups")
-    for number, group in enumerate(stated.groups):
-        lengths = {len(group.parts), *(len(loop.dimensions) for loop in group.loops)}
-        if lengths != {group.layers}:
-            yield Fault("is of another length than its layers", field=f"groups.{number}")
+    for group in (one for top in stated.groups for one in _in(top)):
+        covered = sum(part.layers if isinstance(part, Group) else 1 for part in group.parts)
+        if {covered, len(group.held), *(len(loop.dimensions) for loop in group.loops)} != {group.layers}:
+            yield Fault("is of another length than its layers", field="groups", value=group.layers)
     if len(stated.prices) != count + 1:
         yield Fault("there is one price before each layer, and one behind all", field="prices")
+
+
+def _in(group: Group) -> Iterator[Group]:
+    """Yield a group and those inside it."""
+    yield group
+    for part in group.parts:
+        yield from _in(part) if isinstance(part, Group) else ()
 
 
 def _statements(stated: ChainCertificate) -> Iterator[Fault]:

@@ -44,7 +44,7 @@ def check_chain(data: dict[str, Any], *, sealed: bool = True) -> None:
         _check_digest(data, stated.digest)
     for check in chain_form.CHECKS:
         raise_all(list(check(stated)))
-    fused_layers = [part for group in data["groups"] for part in group["parts"]]
+    fused_layers = list(_layers(data["groups"]))
     for place, layer in enumerate(stated.layers):
         whole = {key: data[key] for key in ("semantics", "first_fills_elided", "architecture")}
         whole |= {"certificate": 1, "objective": "energy", "value": 0.0, "digest": ""}
@@ -59,6 +59,12 @@ def check_chain(data: dict[str, Any], *, sealed: bool = True) -> None:
                     raise_all(list(look(one_layer)))
             except InputError as error:
                 raise error.at(f"{layer.name}") from error
+
+
+def _layers(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield what groups say of each layer."""
+    for one in parts:
+        yield from _layers(one["parts"]) if "parts" in one else (one,)
 
 
 def _check_depth(data: Any) -> None:

@@ -4,21 +4,31 @@ Prices of the cuts between layers stand for a dynamic programme: where no group 
 first, no list of groups takes less than the last price of all.
 """
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
-from jouleloop.proof import limits
-from jouleloop.proof.chain import FusedChain, Part, Task, Way
-from jouleloop.proof.design import Design
+from jouleloop.proof import limits, ways
+from jouleloop.proof.chain import FusedChain, Task
+from jouleloop.proof.charges import Energy
+from jouleloop.proof.design import Design, Factors, divisors
 from jouleloop.proof.perfect import Verdict
 from jouleloop.proof.rules import ROUNDING, Refused
 from jouleloop.proof.tables import Bounds
 from jouleloop.proof.verify import Tell, Unproven, Verifier, judged
+from jouleloop.proof.ways import Leaf, Part, Scope, Way
 
 Data = dict[str, Any]
+
+
+class Least(NamedTuple):
+    """What a way costs at least, and the mappings by whose floors it does."""
+
+    energy: Energy
+    leaves: tuple[Leaf, ...]
 
 
 @dataclass
@@ -32,34 +42,116 @@ class Floors:
     """
 
     chain: FusedChain
-    stated: dict[Task, list[tuple[int, Fraction]]] = field(default_factory=dict)
-    _once: dict[Task, Fraction | float] = field(default_factory=dict)
+    stated: dict[Task, list[tuple[int, Energy]]] = field(default_factory=dict)
+    _once: dict[Task, Energy] = field(default_factory=dict)
+    _inside: dict[tuple[int, Factors], Energy] = field(default_factory=dict)
+    _scopes: dict[Scope, tuple[Energy, Least | None]] = field(default_factory=dict)
     ways: int = 0
     """How many were looked at."""
 
-    def once(self, task: Task) -> Fraction | float:
+    def state(self, task: Task, room: int, energy_pj: float) -> None:
+        """Add a floor."""
+        self.stated.setdefault(task, []).append((room, Fraction(energy_pj) / self.chain.unit_pj))
+        self._scopes.clear()
+
+    def _once_of(self, about: Data) -> Energy:
+        energy_pj = once_of(Design(about))
+        return energy_pj if energy_pj == math.inf else math.floor(energy_pj / self.chain.unit_pj)
+
+    def once(self, task: Task) -> Energy:
         """Return what every word once costs, whatever the room."""
         if task not in self._once:
-            self._once[task] = once_of(Design(self.chain.about(task, self.chain.capacity))) / self.chain.unit_pj
+            about = self.chain.about(task, self.chain.capacity)
+            self._once[task] = math.inf if self.chain.contradicts(task) else self._once_of(about)
         return self._once[task]
 
-    def of(self, task: Task, room: int) -> Fraction | float:
+    def of(self, task: Task, room: int) -> Energy:
         """Return what a mapping of a task costs at least that fills so many words of the level."""
         return max([self.once(task), *(value for most, value in self.stated.get(task, ()) if most >= room)])
 
-    def part(self, way: Way, part: Part) -> Fraction | float:
-        """Return what a layer of a way costs at least."""
-        room = way.room_of(part)
-        return max(part.least, part.moved + sum(r.times * (self.of(r.task, room) - r.spared) for r in part.runs))
+    def inside(self, k: int, sizes: Factors) -> Energy:
+        """Return what a layer takes inside the level at least, into whatever its sums of a size are cut (*cuts*)."""
+        layer = self.chain.layers[k]
+        whole = [d in layer.moved[layer.output] for d in layer.dims]
+        cuts = [
+            (bound,) if one else divisors(size) for one, bound, size in zip(whole, layer.bounds, sizes, strict=True)
+        ]
+        least: Energy = math.inf
+        for cut in itertools.product(*cuts):
+            if (k, cut) not in self._inside:
+                once = self._once_of(self.chain.inside(k, cut))
+                self._inside[k, cut] = once * (math.prod(layer.bounds) // math.prod(cut))
+            if not layer.ignores(sizes, cut):
+                least = min(least, self._inside[k, cut])
+        return least
 
-    def way(self, way: Way, enough: Fraction) -> Fraction | float:
-        """Return what a way costs at least, by the cheapest of its bounds that is enough."""
-        total: Fraction | float = sum(part.least for part in way.parts)
-        for part in way.parts:
-            if total >= enough:
-                break
-            total += self.part(way, part) - part.least
-        return total
+    def part(self, part: Part, *, alone: bool) -> Energy:
+        """Return what a layer costs at least, whatever groups lie inside: where ``alone``, of one layer each."""
+        layer = self.chain.layers[part.layer]
+        least = part.outside + part.times * self.chain.operation * math.prod(part.sizes)
+        smallest = (1,) * len(part.sizes)
+        known = not layer.ignores(layer.bounds, part.sizes) and (alone or not layer.ignores(part.sizes, smallest))
+        return max(least, part.passing + self.inside(part.layer, part.sizes)) if known else least
+
+    def leaf(self, leaf: Leaf) -> Energy:
+        """Return what a layer costs at least as one mapping."""
+        part, runs = leaf.part, ways.runs_of(self.chain, leaf.part)
+        floors = sum(run.times * (self.of(run.task, leaf.room) - run.spared) for run in runs)
+        return max(self.part(part, alone=True), part.moved + floors)
+
+    def way(self, way: Way, below: Energy) -> Least | None:
+        """Return the least that a way costs, None where that is not below an energy."""
+        count = len(way.parts)
+        low = [self.part(part, alone=count < 3) for part in way.parts]
+        runs = [(i, j) for i in range(count) for j in range(i, min(i + max(1, count - 1), count))]
+        least: dict[tuple[int, int], Energy] = {(i, j): sum(low[i : j + 1]) for i, j in runs}
+        found: dict[tuple[int, int], tuple[Leaf, ...]] = {}
+        while True:
+            best: list[tuple[Energy, list[tuple[int, int]]]] = [(0, [])]
+            for j in range(count):
+                lists = [(best[i][0] + least[i, j], [*best[i][1], (i, j)]) for i in range(j + 1) if (i, j) in least]
+                best.append(min(lists))
+            energy, chosen = best[-1]
+            if energy >= below:
+                return None
+            one = next((run for run in chosen if run not in found), None)
+            if one is None:
+                return Least(energy, tuple(leaf for run in chosen for leaf in found[run]))
+            least[one], found[one] = self._run(way, *one, below - energy + least[one])
+
+    def _run(self, way: Way, first: int, last: int, below: Energy) -> Least:
+        """Return the least that layers of a way cost, as one mapping or as a group inside; any above ``below``."""
+        least = Least(math.inf, ())
+        if first == last and (leaf := ways.leaf_of(self.chain, way, first)):
+            least = Least(self.leaf(leaf), (leaf,))
+        if child := ways.child_of(self.chain, way, first, last):
+            moved = sum(part.moved for part in way.parts[first : last + 1])
+            if found := self.scope(child, min(below, least.energy) - moved):
+                least = Least(found.energy + moved, found.leaves)
+        return least
+
+    def scope(self, scope: Scope, below: Energy) -> Least | None:
+        """Return the least that a scope costs, None where that is not below an energy."""
+        if scope in self._scopes:
+            most, known = self._scopes[scope]
+            if known or most >= below:
+                return known if known and known.energy < below else None
+        least = None
+        for way in ways.ways(self.chain, scope):
+            self.ways += 1
+            least = self.way(way, least.energy if least else below) or least
+        self._scopes[scope] = below, least
+        return least
+
+    def open_ways(self, prices: list[Fraction]) -> Iterator[tuple[Way, Least, Fraction]]:
+        """Yield every way that floors do not show to cost its group's price, with what it costs and the price."""
+        for scope in ways.scopes_of(self.chain):
+            price = prices[scope.first + len(scope.sizes)] - prices[scope.first]
+            # Costs are no less than 0.
+            for way in ways.ways(self.chain, scope) if price > 0 else ():
+                self.ways += 1
+                while least := self.way(way, price):
+                    yield way, least, price
 
 
 def once_of(design: Design) -> Fraction | float:
@@ -73,17 +165,6 @@ def once_of(design: Design) -> Fraction | float:
     return Fraction(min(found)) * design.unit_pj if found else math.inf
 
 
-def open_ways(floors: Floors, prices: list[Fraction]) -> Iterator[tuple[range, Way, Fraction]]:
-    """Yield every way that the bounds do not show to cost its group's price, with the group and the price."""
-    for group in floors.chain.groups():
-        price = prices[group[-1] + 1] - prices[group[0]]
-        # Costs are no less than 0.
-        for way in floors.chain.ways(group) if price > 0 else ():
-            floors.ways += 1
-            if floors.way(way, price) < price:
-                yield group, way, price
-
-
 class ChainVerifier:
     """Verifies what the certificate of a chain says."""
 
@@ -93,7 +174,11 @@ class ChainVerifier:
 
     def run(self) -> Verdict:
         """Return what was verified; raise `Refused` where the file does not prove its claim."""
-        found, value = sum(self.claimed(group) for group in self.groups()), Fraction(self.data["value"])
+        scopes = {(scope.first, len(scope.sizes)): scope for scope in ways.scopes_of(self.chain)}
+        found, value, first = Fraction(0), Fraction(self.data["value"]), 0
+        for group in self.data["groups"]:
+            found += self.claimed(scopes[first, group["layers"]], group)
+            first += group["layers"]
         if abs(found * self.chain.unit_pj - value) > ROUNDING * value:
             raise Refused(f"the groups cost {float(found * self.chain.unit_pj)!r} pJ, not {self.data['value']!r}")
         if "claim" in self.data:
@@ -103,58 +188,60 @@ class ChainVerifier:
             raise Refused("the prices do not go from 0 to the value")
         floors = Floors(self.chain)
         for number, statement in enumerate(self.data["statements"]):
-            task, room, value = self.stated(number, statement)
-            floors.stated.setdefault(task, []).append((room, value / self.chain.unit_pj))
-        for group, way, price in open_ways(floors, prices):
+            floors.state(*self.stated(number, statement))
+        for way, least, price in floors.open_ways(prices):
             shown = ", ".join(f"{'|'.join(dict.fromkeys(dims))} in {factor}" for factor, dims in way.loops)
             held = "; ".join(",".join(sorted(part.held)) or "nothing" for part in way.parts)
-            least = float(floors.way(way, price) * self.chain.unit_pj)
-            names = " and ".join(self.chain.layers[k].name for k in group)
+            names = " and ".join(self.chain.layers[part.layer].name for part in way.parts)
             text = f"{names} in one group, for {shown or 'no loop'}, holding {held}: nothing shows that it costs"
-            raise Refused(f"{text} {float(price * self.chain.unit_pj)!r} pJ, but {least!r} at least")
+            costs = [float(one * self.chain.unit_pj) for one in (price, least.energy)]
+            raise Refused(f"{text} {costs[0]!r} pJ, but {costs[1]!r} at least")
         self.verdict.ways = floors.ways
         return self.verdict
 
-    def groups(self) -> Iterator[tuple[range, Data]]:
-        """Yield the claimed groups, which cover the chain."""
-        first = 0
-        for group in self.data["groups"]:
-            yield range(first, first + group["layers"]), group
-            first += group["layers"]
-
-    def claimed(self, given: tuple[range, Data]) -> Fraction:
+    def claimed(self, scope: Scope, data: Data) -> Fraction:
         """Return what a claimed group costs, by the mappings of its parts."""
-        group, data = given
         loops = tuple((loop["factor"], tuple(loop["dimensions"])) for loop in data["loops"])
-        held = tuple(frozenset(one["held"]) for one in data["parts"])
-        way = self.chain.way(group, loops, held)
+        way = ways.way_of(self.chain, scope, loops, tuple(map(frozenset, data["held"])))
         if way is None:
             raise Refused("a claimed group is no way to run its layers, or what is on the chip does not fit")
-        total = Fraction(0)
-        for part, one in zip(way.parts, data["parts"], strict=True):
-            if len(part.runs) != len(one["mappings"]):
-                raise Refused("a claimed layer has not one mapping for each kind of its iterations")
-            total += part.moved
-            for run, mapping in zip(part.runs, one["mappings"], strict=True):
-                about = self.chain.about(run.task, way.room_of(part))
-                spent = Verifier(about | {"value": 0.0, "mapping": mapping, "parts": []}, self.tell).worth()
-                total += run.times * (spent / self.chain.unit_pj - run.spared)
+        total, first = Fraction(sum(part.moved for part in way.parts)), 0
+        for one in data["parts"]:
+            last = first + one.get("layers", 1) - 1
+            if "mappings" in one:
+                total += self.mapped(ways.leaf_of(self.chain, way, first), one["mappings"])
+            elif child := ways.child_of(self.chain, way, first, last):
+                total += self.claimed(child, one)
+            else:
+                raise Refused("a claimed group can not lie inside another, or what is on the chip does not fit")
+            first = last + 1
         return total
 
-    def stated(self, number: int, statement: Data) -> tuple[Task, int, Fraction]:
-        """Return a task, the words of the level, and the floor that a verified statement gives its mappings."""
-        layer = self.chain.layers[statement["layer"]]
+    def mapped(self, leaf: Leaf | None, mappings: list[Any]) -> Fraction:
+        """Return what the mappings of a layer cost, less what is on the chip."""
+        runs = ways.runs_of(self.chain, leaf.part) if leaf else []
+        if leaf is None or len(runs) != len(mappings):
+            raise Refused("a claimed layer has no room, or not one mapping for each kind of its iterations")
+        total = Fraction(0)
+        for run, mapping in zip(runs, mappings, strict=True):
+            about = self.chain.about(run.task, leaf.room) | {"value": 0.0, "mapping": mapping, "parts": []}
+            if self.chain.contradicts(run.task):
+                raise Refused("constraints ask for loops over what a claimed layer keeps whole")
+            total += run.times * (Verifier(about, self.tell).worth() / self.chain.unit_pj - run.spared)
+        return total
+
+    def stated(self, number: int, statement: Data) -> tuple[Task, int, float]:
+        """Return a task, the words of the level, and the floor [pJ] that a verified statement gives its mappings."""
         whole, room = frozenset(statement["whole"]), statement["capacity_words"]
         task = Task(statement["layer"], tuple(statement["bounds"]), whole, statement["resumes"])
-        about = self.chain.about(task, room)
-        data = about | {key: statement[key] for key in ("value", "parts")}
+        data = self.chain.about(task, room) | {key: statement[key] for key in ("value", "parts")}
         one = Verifier(data, lambda *_: self.tell(self.verdict, 0))
         one.verdict = self.verdict
         try:
             one.perfect_parts({"lemma": "bound", "bound_pj": statement["value"]})
         except Refused as error:
-            raise Refused(f"statement {number}, of {layer.name}: {error}") from error
-        return task, room, Fraction(statement["value"])
+            raise Refused(f"statement {number}, of {self.chain.layers[task.layer].name}: {error}") from error
+        return task, room, statement["value"]
 
 
 def verify_chain(data: Data, tell: Tell = lambda _verdict, _parts: None, *, seconds: float = limits.SECONDS) -> Verdict:

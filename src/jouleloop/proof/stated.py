@@ -211,15 +211,19 @@ class _Loop(_Strict):
     dimensions: list[Name]
 
 
-class _Fused(_Strict):
-    held: list[Name]
+class _Mapped(_Strict):
+    """A layer as one mapping, and another where it goes on from partial sums."""
+
     mappings: Annotated[list[list[_Nest]], Field(min_length=1, max_length=2)]
 
 
-class _Group(_Strict):
+class Group(_Strict):
+    """Layers that share outer loops; by layer what is held."""
+
     layers: Count
     loops: list[_Loop]
-    parts: list[_Fused]
+    held: list[list[Name]]
+    parts: "list[_Mapped | Group]"
 
 
 class _Statement(_Strict):
@@ -245,7 +249,7 @@ class ChainCertificate(_Strict):
     level: Name
     layers: Annotated[list[_Layer], Field(min_length=2)]
     links: list[_Link]
-    groups: list[_Group]
+    groups: list[Group]
     prices: list[Claimed]
     statements: list[_Statement]
     digest: str
