@@ -6,20 +6,21 @@ import random
 from collections.abc import Iterator
 
 import numpy as np
-import pytest
 
 from jouleloop.division import factorised
 from jouleloop.optimum.prepare import find_sides
 from jouleloop.optimum.units import sure_shares
+from shares import by_kind
 
 #: Dimensions: two of a window, another that moves a rank of its own, and one that leaves all in place.
 P, R, C, M = range(4)
+KINDS = ("window", "two windows", "three dimensions")
 
 
-def nests_of(rest: list[int]) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Yield all orders of prime loops, the innermost first."""
+def nests_of(rest: list[int], outer: list[int]) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Yield all orders of prime loops, the innermost first; a negative one is unrolled further out."""
     loops = [(d, p) for d, n in enumerate(rest) for p, times in factorised(n) for _ in range(times)]
-    yield from set(itertools.permutations(loops))
+    yield from set(itertools.permutations(loops + [(d, -n) for d, n in enumerate(outer) if n > 1]))
 
 
 def asked_of(coef: np.ndarray, factors: list[int], loops: tuple[tuple[int, int], ...]) -> tuple[int, int]:
@@ -29,60 +30,91 @@ def asked_of(coef: np.ndarray, factors: list[int], loops: tuple[tuple[int, int],
     twice = {
         box for box in held if idle or sum(tuple(coef @ i) == box for i in itertools.product(*map(range, factors))) > 1
     }
-    step, at, steps = list(factors), np.zeros(len(factors), int), []
+    # Iterations 0 and 1 of a loop stand for all (`jouleloop.model.steps`), so loops further in fall back by one.
+    size, inner = list(factors), np.zeros(len(coef), int)
+    plain, words, inside = 1, len(held), math.prod(bound for _, bound in loops if bound > 0)
     for d, bound in loops:
-        steps.append((d, bound, step[d]))
-        step[d] *= bound
-    plain = words = 0
-    before: np.ndarray | None = None
-    for index in itertools.product(*(range(bound) for _, bound, _ in reversed(steps))):
-        at[:] = 0
-        for i, (d, _, one) in zip(reversed(index), steps, strict=True):
-            at[d] += i * one
-        move = None if before is None else coef @ (at - before)
-        before = at.copy()
-        if move is None:
-            served = set()
-        elif move.any():
-            served = {box for box in held if tuple(np.array(box) + move) in held}
-        else:
-            served = twice
-        plain += not served
-        words += len(held) - len(served)
+        if bound > 0:
+            inside //= bound
+            move = coef[:, d] * size[d] - inner
+            inner += coef[:, d] * size[d]
+            served = {box for box in held if tuple(np.array(box) + move) in held} if move.any() else twice
+            plain += (bound - 1) * inside * (not served)
+            words += (bound - 1) * inside * (len(held) - len(served))
+        size[d] *= abs(bound)
     return plain, words
 
 
-@pytest.mark.parametrize("seed", range(80))
-def test_units_ask_for_no_less(seed: int) -> None:
-    rng = random.Random(seed)
+def draw(rng: random.Random, windows: int) -> tuple[np.ndarray, list[int], list[int]]:
+    """Return a data space, spatial factors next to the units and what temporal loops cover."""
+    wide = (1, 2, 3, 4, 6) if windows == 1 else (1, 2, 2, 3)
     coef = np.array([[rng.choice((1, 1, 1, 2, 3)), rng.choice((1, 1, 1, 2)), 0, 0], [0, 0, 1, 0]])
     factors = [rng.choice((1, 1, 2, 3)), rng.choice((1, 1, 2, 3)), rng.choice((1, 2)), rng.choice((1, 1, 2))]
-    rest = [rng.choice((1, 2, 3, 4, 6)), rng.choice((1, 2, 3)), rng.choice((1, 1, 2)), rng.choice((1, 2, 7))]
-    bounds = np.array(factors) * rest
+    rest = [rng.choice(wide), rng.choice((1, 2, 3)), rng.choice((1, 1, 2)), rng.choice((1, 2, 7))]
+    if windows > 1:
+        # A second window, or a third dimension of the first.
+        more = [rng.choice((1, 1, 2)), rng.choice((1, 1, 2))]
+        coef = np.pad(coef, ((0, 0), (0, 2)))
+        coef[0, 4] = more[0] if windows == 3 else 0
+        coef = np.vstack([coef, [0, 0, 0, 0, *more]]) if windows == 2 else coef
+        factors += [rng.choice((1, 2, 3)), rng.choice((1, 2, 3)) if windows == 2 else 1]
+        rest = [*rest[:2], 1, rng.choice((1, 2)), rng.choice((1, 2, 2)), rng.choice((1, 1, 2)) if windows == 2 else 1]
+    return coef, factors, rest
+
+
+@by_kind(KINDS, 120, 25)
+def test_units_ask_for_no_less(kind: str, seeds: range) -> None:
+    for seed in seeds:
+        check_units(seed, KINDS.index(kind) + 1)
+
+
+def check_units(seed: int, windows: int) -> None:
+    rng = random.Random(seed)
+    coef, factors, rest = draw(rng, windows)
+    outer = [rng.choice((1, 1, 1, 2)), rng.choice((1, 1, 1, 2)), 1, 1, 1, 1][: len(rest)]
+    bounds = np.array(factors) * rest * outer
     side = find_sides(coef[None], bounds)[0]
     held = {tuple(coef @ index) for index in itertools.product(*map(range, factors))}
-    along = len({box[0] for box in held}) if max(factors[:2]) > 1 else 1
-    shares = sure_shares(coef, side, np.array(factors), bounds, np.array(rest), 1.0 / along, False)
+    together, plain, moved, stands = sure_shares(coef, side, np.array(factors), bounds, np.array(rest), False)
     steps, moving = math.prod(rest), math.prod(rest) // rest[M]
-    least = min(steps * shares[1], moving * shares[1] + (steps - moving) * shares[2])
-    found = [asked_of(coef, factors, loops) for loops in nests_of(rest)]
-    assert min(plain for plain, _ in found) >= moving * shares[0] - 1e-9
+    least = min(steps * moved, moving * moved + (steps - moving) * stands)
+    found = [asked_of(coef, factors, loops) for loops in nests_of(rest, outer)]
+    assert together == len(held)
+    assert min(steps for steps, _ in found) >= moving * plain - 1e-9
     assert min(words for _, words in found) >= least * len(held) - 1e-9
     assert least > 0.0
 
 
-def test_innermost_loop_of_a_window_asks() -> None:
-    # Outputs two apart: no step of the tap lies so far, so at least half of the steps ask for both words.
+def test_rank_that_cannot_cancel_asks_in_all_steps() -> None:
+    # Two pixels two apart, three taps, all taps unrolled: a step of pixels moves by 4, which serves one word of five.
     coef = np.array([[2, 1]])
-    bounds = np.array([4, 2])
-    side = find_sides(coef[None], bounds)[0]
-    shares = sure_shares(coef, side, np.array([2, 1]), bounds, np.array([2, 2]), 0.5, False)
-    assert shares == (0.5, 0.75, 1.0)
+    factors, rest = np.array([2, 3]), np.array([7, 1])
+    bounds = factors * rest
+    sure = sure_shares(coef, find_sides(coef[None], bounds)[0], factors, bounds, rest, False)
+    assert sure == (5.0, 0.0, 0.8, 0.8)
+
+
+def test_strided_window_never_stays() -> None:
+    # Three taps go on, and fall back, by one: no pixel makes up for that where pixels move by 2.
+    one, bounds = np.array([1, 1]), np.array([4, 3])
+    for stride, share in ((2, 1.0), (1, 0.5)):
+        coef = np.array([[stride, 1]])
+        sure = sure_shares(coef, find_sides(coef[None], bounds)[0], one, bounds, bounds, True)
+        assert sure == (1.0, share, share, 0.0)
+
+
+def test_innermost_loop_of_a_window_asks() -> None:
+    # Outputs two apart: no step of a tap lies so far. But nine taps of which three are unrolled fall back by more.
+    coef, factors = np.array([[2, 1]]), np.array([2, 1])
+    for taps, expected in ((3, (2.0, 1.0, 1.0, 1.0)), (9, (2.0, 0.5, 0.75, 1.0))):
+        bounds = np.array([4, taps])
+        side = find_sides(coef[None], bounds)[0]
+        assert sure_shares(coef, side, factors, bounds, bounds // factors, False) == expected
 
 
 def test_merged_unrollings_may_have_units_that_hold_one_word() -> None:
     # Two pixels and four taps may cancel: what the next level unrolls may hold the same word then.
     coef, bounds = np.array([[1, 1]]), np.array([2, 4])
     side, one = find_sides(coef[None], bounds)[0], np.array([1, 1])
-    assert sure_shares(coef, side, one, bounds, bounds, 1.0, False) == (0.5, 1.0, 1.0)
-    assert sure_shares(coef, side, one, bounds, bounds, 1.0, True) == (0.5, 0.5, 0.0)
+    assert sure_shares(coef, side, one, bounds, bounds, False) == (1.0, 1.0, 1.0, 1.0)
+    assert sure_shares(coef, side, one, bounds, bounds, True) == (1.0, 0.5, 0.5, 0.0)

@@ -24,7 +24,10 @@ def draw_nest(rng: random.Random, rest: list[list[int]]) -> Loops:
 
 
 def moves_of(coef: np.ndarray, tile: list[int], nest: Loops) -> set[tuple[tuple[int, ...], bool]]:
-    """Return how far the steps of a nest move the ranks, and whether that is as a dimension goes on that moves none."""
+    """Return how far the steps of a nest move the ranks, and whether that is as a dimension goes on that moves none.
+
+    Iterations 0 and 1 of a loop stand for all (`jouleloop.model.steps`), so loops further in fall back by one.
+    """
     size, loops = list(tile), []
     for d, prime, is_loop in nest:
         if is_loop:
@@ -33,8 +36,8 @@ def moves_of(coef: np.ndarray, tile: list[int], nest: Loops) -> set[tuple[tuple[
     found = set()
     for k, (d, _, step) in enumerate(loops):
         move = coef[:, d] * step
-        for e, bound, inner in loops[:k]:
-            move = move - coef[:, e] * (bound - 1) * inner
+        for e, _, inner in loops[:k]:
+            move = move - coef[:, e] * inner
         found.add((tuple(move.tolist()), d == M))
     return found
 
@@ -99,14 +102,14 @@ def test_a_loop_goes_on_by_less_than_it_spans_where_others_are_unrolled() -> Non
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_window_falls_back_while_another_stands(first: int) -> None:
-    # Taps fall back by 2 as the other window goes on by 1 and falls back by 1; alone they go on by 1, where nobody is.
+    # Taps of 3 and 2 fall back by 4 as the other window goes on and falls back by 1; alone they go on by 3 at most.
     coef = np.zeros((2, 4), np.int64)
-    coef[first, :2], coef[1 - first, 2:] = (2, 1), (1, 1)
-    bounds = np.array([4, 3, 2, 2])
+    coef[first, :2], coef[1 - first, 2:] = (4, 1), (1, 1)
+    bounds = np.array([4, 6, 2, 2])
     side = find_sides(coef[None], bounds)
     windows, _ = windows_of(coef[None], side, np.ones((1, 4), np.int64), bounds, [np.array([[4, 1, 1, 1]])])
     assert windows.boxes[0, 0, 0].tolist() == [1.0, 1.0]
     # Where the other window cannot stand, only a dimension that moves neither lets the taps fall back alone.
-    bounds = np.array([4, 3, 2, 1])
+    bounds = np.array([4, 6, 2, 1])
     windows, _ = windows_of(coef[None], side, np.ones((1, 4), np.int64), bounds, [np.array([[4, 1, 1, 1]])])
     assert windows.boxes[0, 0, 0].tolist() == [4.0, 1.0]

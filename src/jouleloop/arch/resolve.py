@@ -19,6 +19,7 @@ from jouleloop.arch.cim_arrays import FULL, fill_arrays, fill_up, histograms, is
 from jouleloop.arch.named_numbers import with_numbers
 from jouleloop.arch.own_functions import language_of, read_functions
 from jouleloop.arch.values import Values
+from jouleloop.documents.keywords import keywords_with
 from jouleloop.documents.load import ARRAY_TAG, TAG, Quoted, load_document
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.expressions import ExpressionError, Function, UnknownName, evaluate, one_budget
@@ -26,7 +27,7 @@ from jouleloop.expressions import ExpressionError, Function, UnknownName, evalua
 _LOG = logging.getLogger("jouleloop.arch")
 _FACTOR = re.compile(r"\s*\w+\s*(<=|>=|=)\s*-?\d+\s*")
 #: Constraints that are numbers, so that a text there is an expression.
-_NUMBERS = ("split", "maximize_dims_capacity", "default_max_factor", "default_min_factor")
+_NUMBERS = keywords_with("number")
 _SCALES = ("energy_scale", "area_scale", "enabled")
 #: Where a resolved architecture says which sizes of its own layer its expressions read.
 SIZES = "layer_sizes"

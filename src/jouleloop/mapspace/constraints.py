@@ -9,8 +9,8 @@ from jouleloop.mapping.reuse import ALL_REUSE, Reuse
 SpaceName = Literal["timeloop", "legal"]
 #: Whether a dimension is unrolled along one axis of a fan-out, or may be along both.
 AxesName = Literal["apart", "free"]
-#: What a layer's sizes decide; no part of the identity of constraints that have none of it.
-_LATER = ("maximize", "capacity", "stated", "by_default", "lowered")
+#: What is part of the identity of loops though nothing is stated of it; all else is if it is stated.
+_ALWAYS = ("factors", "max_factors", "min_factors", "permutation", "outer_permutation", "split")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Constraints:
             return value
 
         def loops(given: LoopConstraint) -> dict[str, Any]:
-            return {key: value for key, value in asdict(given).items() if value or key not in _LATER}
+            return {key: value for key, value in asdict(given).items() if value or key in _ALWAYS}
 
         def level(given: LevelConstraints) -> dict[str, Any]:
             stated = asdict(given) | {"temporal": loops(given.temporal), "spatial": loops(given.spatial)}

@@ -118,12 +118,12 @@ def _loops(given: LoopConstraint, roles: Roles, dimensions: Sequence[str]) -> Lo
     split = given.split
     if split is not None:
         split = sum(place[d][1] < split for d in roles.dimensions)
-    return LoopConstraint(
-        factors,
-        most,
-        least,
-        tuple(sorted(inner, key=place.__getitem__)),
-        tuple(sorted(outer, key=place.__getitem__)),
-        split,
-        lowered=given.lowered,
+    return replace(
+        given,
+        factors=factors,
+        max_factors=most,
+        min_factors=least,
+        permutation=tuple(sorted(inner, key=place.__getitem__)),
+        outer_permutation=tuple(sorted(outer, key=place.__getitem__)),
+        split=split,
     )

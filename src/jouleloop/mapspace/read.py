@@ -9,6 +9,7 @@ from typing import Any
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import OTHER_SECTIONS
 from jouleloop.documents.join import joined_names
+from jouleloop.documents.keywords import keywords_of, keywords_with, stated_numbers
 from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
 from jouleloop.mapping.directives import (
@@ -40,43 +41,11 @@ _PRODUCT: dict[str, Any] = {
     "data_spaces": {"A": "Weights", "B": "Inputs", "Z": "Outputs"},
 }
 _LOG = logging.getLogger("jouleloop")
-_BYPASS = ("keep", "bypass", "keep_only", "bypass_only", "bypass_except")
-_KEYS: dict[str, tuple[str, ...]] = {
-    "temporal": (
-        "factors",
-        "factors_only",
-        "permutation",
-        "default_max_factor",
-        "default_min_factor",
-        "no_iteration_over_dataspaces",
-        "must_iterate_over_dataspaces",
-        "maximize_dims",
-        "maximize_dims_capacity",
-    ),
-    "bypass": _BYPASS,
-}
-_KEYS["spatial"] = (*_KEYS["temporal"], "split")
 #: Types by which Timeloop states the least share of all units that are used.
 _PARALLELISM = ("utilization", "parallelism")
-_KEYS = {kind: (*keys, *REUSE_KEYS[kind]) for kind, keys in _KEYS.items()}
-
-#: Keys that the front end of v0.4 alone knows.
-_FRONT_END_KEYS = (
-    "factors_only",
-    "no_iteration_over_dataspaces",
-    "must_iterate_over_dataspaces",
-    "maximize_dims",
-    "maximize_dims_capacity",
-    "keep_only",
-    "bypass_only",
-    "bypass_except",
-)
-
+_KEYS = {kind: (*keywords_of(kind), *reuse) for kind, reuse in REUSE_KEYS.items()}
 #: What a target may say that changes the counts and that the model does not follow.
-UNSUPPORTED = (
-    "remainders",
-    "keep_except_factor",
-)
+UNSUPPORTED = keywords_with("refused")
 _UNSUPPORTED_TYPES = ("skew", "max_overbooked_proportion")
 _TYPES = dict.fromkeys(("datatype", "dataspace", "bypass", "bypassing"), "bypass") | {
     "temporal": "temporal",
@@ -224,7 +193,7 @@ def read_mapper(path: Path) -> dict[str, Any]:
 class _Loops:
     factors: Factors = field(default_factory=Factors)
     permutation: tuple[tuple[str, ...], tuple[str, ...]] | None = None
-    split: int | None = None
+    numbers: dict[str, int] = field(default_factory=dict)
     maximize: tuple[tuple[str, ...], ...] = ()
     capacity: int | None = None
     stated: Stated = ()
@@ -234,12 +203,21 @@ class _Loops:
     def finished(self) -> LoopConstraint:
         inner, outer = self.permutation or ((), ())
         factors = self.factors
-        exact, most, least = dict(factors.exact), dict(factors.at_most), dict(factors.at_least)
-        # Whose limits those are matters to what is maximized alone.
-        given = self.by_default if self.maximize else ()
-        lowered = self.lowered and (self.split is not None or bool(self.stated))  # it moves what a split parts
-        more = self.maximize, self.capacity, self.stated, given, lowered
-        return LoopConstraint(exact, most, least, inner, outer, self.split, *more)
+        return LoopConstraint(
+            dict(factors.exact),
+            dict(factors.at_most),
+            dict(factors.at_least),
+            inner,
+            outer,
+            maximize=self.maximize,
+            capacity=self.capacity,
+            stated=self.stated,
+            # Whose limits those are matters to what is maximized alone.
+            by_default=self.by_default if self.maximize else (),
+            # It moves what a split parts.
+            lowered=self.lowered and ("split" in self.numbers or bool(self.stated)),
+            **self.numbers,
+        )
 
 
 @dataclass
@@ -339,7 +317,7 @@ def _one(
         elif key not in _KEYS[kind]:
             faults.append(unknown(str(key), _KEYS[kind], "key", field=where))
     if arch.plain:
-        faults += front_end_faults(target, _FRONT_END_KEYS, where)
+        faults += front_end_faults(target, keywords_with("front_end"), where)
     level = levels.setdefault(name, _Level())
     spaces = [space.name for space in shape.data_spaces]
     for rule, names in parse_reuse(target, kind, spaces, where, faults, plain=arch.plain).items():
@@ -361,11 +339,12 @@ def _one(
             faults.append(Fault("gives a second, different permutation", None, where, target["permutation"]))
         loops.permutation = permutation
     _maximize(target, where, loops, shape, faults)
-    split = parse_split(target.get("split"), f"{where}.split", faults)
-    if split is not None:
-        if loops.split not in (None, split):
-            faults.append(Fault("gives a second, different split", None, where, split))
-        loops.split = split
+    for key, held in stated_numbers():
+        number = parse_split(target.get(key), f"{where}.{key}", faults)
+        if number is not None:
+            if loops.numbers.get(held, number) != number:
+                faults.append(Fault(f"gives a second, different {key}", None, where, number))
+            loops.numbers[held] = number
 
 
 def _maximize(target: Mapping[str, Any], where: str, loops: _Loops, shape: ProblemShape, faults: list[Fault]) -> None:
@@ -389,7 +368,7 @@ def _maximize(target: Mapping[str, Any], where: str, loops: _Loops, shape: Probl
 def _data_spaces(target: Mapping[str, Any], where: str, level: _Level, known: list[str], faults: list[Fault]) -> None:
     given = {
         key: parse_names(target.get(key), known, f"{where}.{key}", faults)
-        for key in _BYPASS
+        for key in keywords_of("bypass")
         if target.get(key) is not None
     }
     level.keep |= set(given.get("keep", ()))

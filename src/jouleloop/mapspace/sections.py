@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from jouleloop.documents.keywords import keywords_with
 from jouleloop.errors import Fault, unknown
 
 _LOG = logging.getLogger("jouleloop.mapspace")
@@ -17,7 +18,7 @@ SECTIONS = {
     "mapspace": "map",
 }
 #: What Timeloop reads in the ``attributes`` of a constraint; all else it reads beside them.
-_OF_ATTRIBUTES = ("factors", "permutation", "default_max_factor", "default_min_factor", "keep", "bypass", "min")
+_OF_ATTRIBUTES = keywords_with("in_attributes")
 
 
 def section_targets(data: Mapping[str, Any], which: str, faults: list[Fault]) -> list[Any]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from jouleloop.arch.architecture import Architecture
+from jouleloop.documents.keywords import KEYWORDS
 from jouleloop.errors import Fault, raise_all
 from jouleloop.expressions import ExpressionError, evaluate, is_expression
 from jouleloop.files import is_whole
@@ -22,8 +23,8 @@ from jouleloop.workload.problem import Problem
 _FANOUT = re.compile(r"(\w+)\s*\.\s*get_fanout\(\s*\)")
 _SIGNED = re.compile(r"\s*([A-Za-z]\w*)\s*(<=|>=|=)(?!=)(.*)", re.DOTALL)
 _NUMBER = re.compile(r"\s*-?\d+(,\d+)?\s*(#.*)?")
-#: Keys of a target that hold one whole number.
-_WHOLE = ("split", "maximize_dims_capacity")
+#: Fields of the numbers that may be expressions, by keyword, in the order in which constraints hold these.
+_WHOLE = {one.name: one.field for one in reversed(KEYWORDS) if one.by_sizes}
 #: Expressions of a target by key, as they stand.
 Stated = tuple[tuple[str, str], ...]
 
@@ -70,24 +71,22 @@ def _with_sizes(
     loops: LoopConstraint, problem: Problem, arch: Architecture, where: str, faults: list[Fault]
 ) -> LoopConstraint:
     factors, most, least = dict(loops.factors), dict(loops.max_factors), dict(loops.min_factors)
-    whole = dict(zip(_WHOLE, (loops.split, loops.capacity), strict=True))
+    whole = {field: getattr(loops, field) for field in _WHOLE.values()}
     for key, text in loops.stated:
         try:
             value = _value(text, problem, arch)
         except ExpressionError as error:
             faults.append(Fault(str(error), field=f"{where}.{key}", value=text))
             continue
-        if key in whole:
-            whole[key] = parse_split(_whole(value), f"{where}.{key}", faults)
+        if key in _WHOLE:
+            whole[_WHOLE[key]] = parse_split(_whole(value), f"{where}.{key}", faults)
             continue
         new = parse_factors([value], problem.shape.dimensions, f"{where}.factors", faults)
         for mine, more in ((factors, new.exact), (most, new.at_most), (least, new.at_least)):
             for dimension, number in more.items():
                 if mine.setdefault(dimension, number) != number:
                     faults.append(Fault(f"contradicts {dimension}={mine[dimension]}", field=where, value=text))
-    split, capacity = (whole[key] for key in _WHOLE)
-    loops = replace(loops, factors=factors, max_factors=most, min_factors=least)
-    return replace(loops, split=split, capacity=capacity, stated=())
+    return replace(loops, factors=factors, max_factors=most, min_factors=least, stated=(), **whole)
 
 
 def _value(text: str, problem: Problem, arch: Architecture) -> Any:

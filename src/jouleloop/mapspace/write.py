@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from jouleloop.documents.keywords import stated_numbers
 from jouleloop.mapping.reuse import write_reuse
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint
 from jouleloop.workload.layer import CONV
@@ -25,13 +26,14 @@ def to_timeloop_targets(constraints: Constraints, *, shape: ProblemShape = CONV)
                 }
             )
         for kind, loops in (("spatial", given.spatial), ("temporal", given.temporal)):
-            stated = {**_loops(loops, shape), **write_reuse(given.reuse, kind, names)}
+            stated = {**stated_loops(loops, shape), **write_reuse(given.reuse, kind, names)}
             if stated:
                 targets.append({"target": level, "type": kind, **stated})
     return targets
 
 
-def _loops(loops: LoopConstraint, shape: ProblemShape) -> dict[str, Any]:
+def stated_loops(loops: LoopConstraint, shape: ProblemShape) -> dict[str, Any]:
+    """Return what a target states of temporal or spatial loops."""
     result: dict[str, Any] = {}
     factors = [f"{d}={n}" for d, n in loops.factors.items()]
     factors += [f"{d}<={n}" for d, n in loops.max_factors.items()]
@@ -42,6 +44,5 @@ def _loops(loops: LoopConstraint, shape: ProblemShape) -> dict[str, Any]:
         separator = "" if all(len(d) == 1 for d in shape.dimensions) else ","
         order = [*loops.permutation, *(["_", *loops.outer_permutation] if loops.outer_permutation else [])]
         result["permutation"] = separator.join(order)
-    if loops.split is not None:
-        result["split"] = loops.split
-    return result
+    numbers = {key: getattr(loops, held) for key, held in stated_numbers()}
+    return result | {key: number for key, number in numbers.items() if number is not None}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jouleloop.jit import record
+from jouleloop.jit import njit, record
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -221,6 +221,20 @@ class WorkArrays(NamedTuple):
     """Of `STATUS`, by level."""
     throttle: Floats
     """By level: share of full speed that its bandwidth allows."""
+
+
+@njit
+def copy_row(source: Any, target: Any) -> None:
+    """Write one row into another: a slice for a slice takes seconds to compile."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
+@njit
+def copy_rows(source: Any, target: Any) -> None:
+    """Write the rows of one array into another."""
+    for i in range(source.shape[0]):
+        copy_row(source[i], target[i])
 
 
 def new_nest(keep: Bools) -> NestArrays:

@@ -23,7 +23,7 @@ from jouleloop.model.arrays import (
 from jouleloop.model.collapse import collapse
 from jouleloop.model.encode import encode, encode_mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, NetworkStats
-from jouleloop.model.kernel import box_words, count_transfers
+from jouleloop.model.kernel import count_transfers, held_words
 from jouleloop.model.network import is_wired, price_networks
 from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import count_residual_transfers, share_instances
@@ -214,13 +214,12 @@ def _bypassing(arch: Architecture, target: Encoded, nest: NestArrays, mapping: M
     that has to fit as ever.
     """
     names = set()
-    boxes = target.layer.coef
     extent = np.ones(len(target.layer.bounds), np.int64)
     for index, level in enumerate(reversed(arch.levels)):
         for kind in (SPATIAL, TEMPORAL):
             for loop in nest.loops[index, kind, : nest.counts[index, kind]]:
                 extent[loop["dim"]] *= loop["bound"]
-        held = sum(box_words(coef, extent) for coef, kept in zip(boxes, nest.keep[index], strict=True) if kept)
+        held = held_words(target.layer.coef, nest.keep[index], extent)
         shared = level.instances if level.network.spreads else 1
         own = target.hardware.levels[index]
         if not own["least_words"] <= held <= own["capacity_words"] * shared:

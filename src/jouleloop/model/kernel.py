@@ -4,8 +4,6 @@ Levels are indexed from the innermost storage level (0) outward, data spaces and
 problem. `jouleloop.model.steps` says what every step fetches, `jouleloop.model.links` who shares it and hands it on.
 """
 
-from typing import Any
-
 import numpy as np
 
 from jouleloop.jit import njit
@@ -13,6 +11,7 @@ from jouleloop.model.arrays import (
     MAX_LOOPS,
     SPATIAL,
     TEMPORAL,
+    Bools,
     Ints,
     LayerArrays,
     NestArrays,
@@ -31,21 +30,7 @@ from jouleloop.model.links import (
     hand_on,
     send,
 )
-from jouleloop.model.steps import AROUND, Box, OuterSteps, calls_of, find_box, find_shift, find_steps
-
-
-@njit
-def copy_row(source: Any, target: Any) -> None:
-    """Write one row into another: a slice for a slice takes seconds to compile."""
-    for i in range(source.shape[0]):
-        target[i] = source[i]
-
-
-@njit
-def copy_rows(source: Any, target: Any) -> None:
-    """Write the rows of one array into another."""
-    for i in range(source.shape[0]):
-        copy_row(source[i], target[i])
+from jouleloop.model.steps import AROUND, Box, OuterSteps, calls_of, find_box, find_shift, find_steps, side_of
 
 
 @njit
@@ -53,11 +38,18 @@ def box_words(coef: Ints, extent: Ints) -> int:
     """Words of the box spanned by ``extent`` indices a dimension, for one data space's ``coef`` (ranks, dimensions)."""
     words = 1
     for r in range(coef.shape[0]):
-        side = 1
-        for d in range(coef.shape[1]):
-            side += coef[r, d] * (extent[d] - 1)
-        words *= side
+        words *= side_of(coef, r, extent)
     return words
+
+
+@njit
+def held_words(coef: Ints, keep: Bools, extent: Ints) -> int:
+    """Words that tiles of so many indices a dimension take of a level; ``keep``: by data space, whether it keeps it."""
+    held = 0
+    for v in range(keep.shape[0]):
+        if keep[v]:
+            held += box_words(coef[v], extent)
+    return held
 
 
 @njit

@@ -122,12 +122,23 @@ def _record_classes(sizes: Ints, distinct: int, words: float, sent: Sent) -> Non
 
 
 @njit
-def record_hops(codes: Ints, chosen: Bools, mesh: LinkMesh, words: float, sent: Sent) -> None:
-    """Add words times hops of one call to its groups, which are there: every class of chosen instances is sent words.
+def hops_to(lowest: Ints, highest: Ints, middle: float) -> float:
+    """Return the hops of one word to a box's instances, given by column their first and last rows (-1: none).
 
     Words enter at the middle of the first column, go along its row to the furthest column, and up and down from there
     (``NestAnalysis::ComputeAccurateMulticastedAccesses``).
     """
+    hops, furthest = 0.0, 0
+    for column in range(lowest.shape[0]):
+        if highest[column] >= 0:
+            furthest = column
+            hops += max(0.0, middle - lowest[column]) + max(0.0, highest[column] - middle)
+    return hops + furthest
+
+
+@njit
+def record_hops(codes: Ints, chosen: Bools, mesh: LinkMesh, words: float, sent: Sent) -> None:
+    """Add words times hops of one call to its groups, which are there: every class of chosen instances is sent some."""
     n, columns, groups = codes.shape[0], mesh.columns, sent.groups
     middle = (mesh.rows - 1) / 2.0
     ordered = codes.copy()
@@ -135,7 +146,6 @@ def record_hops(codes: Ints, chosen: Bools, mesh: LinkMesh, words: float, sent: 
     # By class, which stands where its code first does among all in order.
     head = np.full(n, -1, np.int64)
     sizes = np.zeros(n, np.int64)
-    furthest = np.zeros(n, np.int64)
     hops = np.zeros(n)
     apart = np.zeros(n)
     lowest = np.empty((n, columns), np.int64)
@@ -152,17 +162,13 @@ def record_hops(codes: Ints, chosen: Bools, mesh: LinkMesh, words: float, sent: 
         if highest[own, column] < 0:
             lowest[own, column] = row
         highest[own, column] = row
-        furthest[own] = max(furthest[own], column)
         apart[own] += column + abs(row - middle)
         sizes[own] += 1
     same = np.zeros(n + 1, np.int64)
     for own in range(n):
         if head[own] >= 0:
             same[sizes[own]] += 1
-            hops[own] = furthest[own]
-            for column in range(columns):
-                if highest[own, column] >= 0:
-                    hops[own] += max(0.0, middle - lowest[own, column]) + max(0.0, highest[own, column] - middle)
+            hops[own] = hops_to(lowest[own], highest[own], middle)
     for k in range(n):
         own = _place_of(ordered, codes[k])
         if head[own] != k:
@@ -214,11 +220,35 @@ def hand_on(instances: Instances, before: Ints, need: Ints, mesh: LinkMesh, word
 
 
 @njit
+def mesh_below(level: Record, loops: Records) -> tuple[int, int]:
+    """Return the columns and rows of the mesh below a level; ``loops``: its spatial loops, of `LOOP`."""
+    columns = rows = 1
+    for s in range(loops.shape[0]):
+        if loops[s].axis == 0:
+            columns *= loops[s].bound
+        else:
+            rows *= loops[s].bound
+    return max(columns, level.fanout_x), max(rows, level.fanout_y)
+
+
+@njit
+def neighbour_of(i: int, way: int, instances: int, mesh: tuple[int, int]) -> int:
+    """Return the one of the four mesh neighbours of an instance, -1 where there is none.
+
+    Instance i sits at column i mod columns and row i div columns, whatever its axes in the mapping
+    (``NestAnalysis::ComputeNetworkLinkTransfers``, ``GetLinearIndex``).
+    """
+    columns, rows = mesh
+    other = i + (1, -1, columns, -columns)[way]
+    outside = other < 0 or other >= instances or max(i, other) // columns >= rows
+    apart = way < 2 and other // columns != i // columns
+    return -1 if outside or apart else other
+
+
+@njit
 def _held(offset: Ints, before: Ints, need: Ints, other: int) -> bool:
     """Whether an instance held, one step before, what the one at ``offset`` needs."""
-    if other >= before.shape[0]:
-        return False
-    same = True
+    same = other >= 0
     for r in range(offset.shape[0]):
         same = same and before[other, r] - offset[r] == need[r]
     return same
@@ -229,19 +259,12 @@ def neighbour_links(offsets: Ints, before: Ints, need: Ints, columns: int, rows:
     """Mark the instances whose words a mesh neighbour held before; return their number.
 
     ``before`` holds the offsets of the instances that were served one step before.
-
-    Instance i sits at column i mod ``columns`` and row i div ``columns``, whatever its axes in the mapping
-    (``NestAnalysis::ComputeNetworkLinkTransfers``, ``GetLinearIndex``).
     """
-    total = 0
+    total, instances = 0, before.shape[0]
     for i in range(offsets.shape[0]):
-        row, column = i // columns, i % columns
-        linked[i] = row < rows and (
-            (row >= 1 and _held(offsets[i], before, need, i - columns))
-            or (row + 1 < rows and _held(offsets[i], before, need, i + columns))
-            or (column >= 1 and _held(offsets[i], before, need, i - 1))
-            or (column + 1 < columns and _held(offsets[i], before, need, i + 1))
-        )
+        linked[i] = False
+        for way in range(4):
+            linked[i] = linked[i] or _held(offsets[i], before, need, neighbour_of(i, way, instances, (columns, rows)))
         total += linked[i]
     return total
 

@@ -18,6 +18,7 @@ from jouleloop.model.arrays import (
     Records,
     WorkArrays,
 )
+from jouleloop.model.links import mesh_below
 
 
 @njit(apart=True)
@@ -28,17 +29,12 @@ def utilize(levels: Records, nest: NestArrays, work: WorkArrays) -> tuple[int, i
     for level in range(nest.counts.shape[0] - 1, -1, -1):
         work.status[level].instances = units
         work.status[level].expanded = units
-        along_x = 1
-        along_y = 1
+        work.status[level].fanout = 1
         for s in range(nest.counts[level, SPATIAL]):
-            if nest.loops[level, SPATIAL, s].axis == 0:
-                along_x *= nest.loops[level, SPATIAL, s].bound
-            else:
-                along_y *= nest.loops[level, SPATIAL, s].bound
-        work.status[level].fanout = along_x * along_y
-        work.status[level].columns = max(along_x, levels[level].fanout_x)
-        work.status[level].rows = max(along_y, levels[level].fanout_y)
-        units *= along_x * along_y
+            work.status[level].fanout *= nest.loops[level, SPATIAL, s].bound
+        columns, rows = mesh_below(levels[level], nest.loops[level, SPATIAL, : nest.counts[level, SPATIAL]])
+        work.status[level].columns, work.status[level].rows = columns, rows
+        units *= work.status[level].fanout
         for t in range(nest.counts[level, TEMPORAL]):
             steps *= nest.loops[level, TEMPORAL, t].bound
     return units, steps

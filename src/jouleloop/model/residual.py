@@ -34,10 +34,12 @@ from jouleloop.model.arrays import (
     Record,
     Records,
     WorkArrays,
+    copy_row,
+    copy_rows,
 )
-from jouleloop.model.kernel import box_words, copy_row, copy_rows
+from jouleloop.model.kernel import box_words
 from jouleloop.model.links import Instances, LinkMesh, Sent, add_group, count_classes, fill_offsets, find_reach, hand_on
-from jouleloop.model.steps import AROUND
+from jouleloop.model.steps import AROUND, alike, moves, side_of, still, subtract_box
 
 #: By how many instances each of some boxes is shared.
 CLASS = np.dtype([("sharing", np.int64), ("boxes", np.int64)])
@@ -126,7 +128,7 @@ def share_instances(bounds: Ints, nest: NestArrays, work: WorkArrays) -> int:
 
 
 @njit
-def _last_at_start(loop: Records, first: int, total: int, last: Bools) -> None:
+def last_at_start(loop: Records, first: int, total: int, last: Bools) -> None:
     """Write by dimension whether the loops from ``first`` outward are in their last iteration at once."""
     last[:] = True
     for k in range(first, total):
@@ -150,35 +152,11 @@ def _largest_words(bounds: Ints, coef: Ints, loop: Records, first: int, outside:
     extent, residual = np.empty(dims, np.int64), np.empty(dims, np.int64)
     last = np.empty(dims, np.bool_)
     _extents(bounds, loop, first, extent, residual)
-    _last_at_start(loop, outside, total, last)
+    last_at_start(loop, outside, total, last)
     for d in range(dims):
         if last[d]:
             extent[d] = residual[d]
     return box_words(coef, extent)
-
-
-@njit
-def subtract_box(box: Ints, other: Ints, parts: Ints) -> int:
-    """Write ``box`` less ``other``, both (ranks, 2), as slices; return their number (``AAHR::MultiSubtract``)."""
-    ranks = box.shape[0]
-    for r in range(ranks):
-        if box[r, 1] <= other[r, 0] or other[r, 1] <= box[r, 0]:
-            copy_rows(box, parts[0])
-            return 1
-    middle = box.copy()
-    number = 0
-    for r in range(ranks):
-        if middle[r, 0] < other[r, 0]:
-            copy_rows(middle, parts[number])
-            parts[number, r, 1] = other[r, 0]
-            number += 1
-            middle[r, 0] = other[r, 0]
-        if other[r, 1] < middle[r, 1]:
-            copy_rows(middle, parts[number])
-            parts[number, r, 0] = other[r, 1]
-            number += 1
-            middle[r, 1] = other[r, 1]
-    return number
 
 
 @njit
@@ -220,12 +198,11 @@ def _same_but_moved(parts: Ints, number: int, before: Ints, number_before: int, 
 @njit
 def _place_box(coef: Ints, low: Ints, extent: Ints, box: Ints) -> None:
     for r in range(coef.shape[0]):
-        at, length = 0, 1
+        at = 0
         for d in range(coef.shape[1]):
             at += coef[r, d] * low[d]
-            length += coef[r, d] * (extent[d] - 1)
         box[r, 0] = at
-        box[r, 1] = at + length
+        box[r, 1] = at + side_of(coef, r, extent)
 
 
 @njit
@@ -473,24 +450,19 @@ def _step_state(boxes: _Boxes, resting: bool) -> int:
     copy_rows(box, boxes.parts[0])
     number = 1
     if last.box:
-        alike, rests = True, resting
         for r in range(box.shape[0]):
             twice = box[r, 0] + box[r, 1] - last_box[r, 0] - last_box[r, 1]
             # Centres are doubles in Timeloop, their difference is rounded half away from zero.
             shift = (abs(twice) + 1) // 2
-            if twice < 0:
-                shift = -shift
-            if last.shifted and shift != boxes.last_shift[r]:
-                alike = False
-            boxes.shift[r] = shift
-            rests = rests and shift == 0
-        if rests or alike:
+            boxes.shift[r] = -shift if twice < 0 else shift
+        rests = resting and still(boxes.shift)
+        subtracts = not last.shifted or alike(boxes.shift, boxes.last_shift)
+        if rests or subtracts:
             number = subtract_box(box, last_box, boxes.parts)
-        if rests:
-            alike = last.shifted
-        elif alike:
-            copy_row(boxes.shift, boxes.last_shift)
-        last.shifted = alike
+        if not rests:
+            last.shifted = subtracts
+            if subtracts:
+                copy_row(boxes.shift, boxes.last_shift)
     last.box = True
     copy_rows(box, last_box)
     return number
@@ -614,13 +586,10 @@ def _points(bounds: Ints, loop: Records, total: int) -> float:
 @njit
 def _shares(coef: Ints, loop: Records, begin: int, middle: int) -> bool:
     """Return whether a loop that is unrolled at a boundary leaves the data space in place."""
+    shared = False
     for k in range(begin, middle):
-        moves = False
-        for r in range(coef.shape[0]):
-            moves = moves or coef[r, loop[k].dim] != 0
-        if not moves:
-            return True
-    return False
+        shared = shared or not moves(coef, loop[k].dim)
+    return shared
 
 
 @njit

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Bools, Floats, Ints, Records
+from jouleloop.model.arrays import Bools, Floats, Ints, Records, copy_rows
 
 #: A loop around a boundary: its dimension, how often it runs, and the index step of one iteration.
 AROUND = np.dtype([("dim", np.int64), ("bound", np.int64), ("step", np.int64)])
@@ -60,13 +60,84 @@ class OuterSteps(NamedTuple):
     """Steps of loop 0."""
 
 
+#: Instead of the one rank that a step moves: none, and several.
+NO_RANK, RANKS = -1, -2
+
+
 @njit
-def _still(move: Ints) -> bool:
+def still(move: Ints) -> bool:
     """Whether a step moves nothing."""
-    still = True
+    stands = True
     for r in range(move.shape[0]):
-        still = still and move[r] == 0
-    return still
+        stands = stands and move[r] == 0
+    return stands
+
+
+@njit
+def alike(move: Ints, last: Ints) -> bool:
+    """Whether a step subtracts the last box: its move is the last one."""
+    same = True
+    for r in range(move.shape[0]):
+        same = same and move[r] == last[r]
+    return same
+
+
+@njit
+def side_of(coef: Ints, r: int, extent: Ints) -> int:
+    """Length along a rank of the box that ``extent`` indices a dimension span."""
+    side = 1
+    for d in range(coef.shape[1]):
+        side += coef[r, d] * (extent[d] - 1)
+    return side
+
+
+@njit
+def moves(coef: Ints, d: int) -> bool:
+    """Whether a dimension moves a data space."""
+    moving = False
+    for r in range(coef.shape[0]):
+        moving = moving or coef[r, d] != 0
+    return moving
+
+
+@njit
+def rank_moved(move: Ints) -> int:
+    """Return the one rank that a step moves; else `NO_RANK` or `RANKS`."""
+    moved = NO_RANK
+    for r in range(move.shape[0]):
+        if move[r] != 0:
+            moved = r if moved == NO_RANK else RANKS
+    return moved
+
+
+@njit
+def new_words(words: float, side: int, move: int) -> float:
+    """Words of a box that one lying ``move`` behind it along one rank lacks, of so many indices a side there."""
+    return words if move >= side else words / side * move
+
+
+@njit
+def subtract_box(box: Ints, other: Ints, parts: Ints) -> int:
+    """Write ``box`` less ``other``, both (ranks, 2), as slices; return their number (``AAHR::MultiSubtract``)."""
+    ranks = box.shape[0]
+    for r in range(ranks):
+        if box[r, 1] <= other[r, 0] or other[r, 1] <= box[r, 0]:
+            copy_rows(box, parts[0])
+            return 1
+    middle = box.copy()
+    number = 0
+    for r in range(ranks):
+        if middle[r, 0] < other[r, 0]:
+            copy_rows(middle, parts[number])
+            parts[number, r, 1] = other[r, 0]
+            number += 1
+            middle[r, 0] = other[r, 0]
+        if other[r, 1] < middle[r, 1]:
+            copy_rows(middle, parts[number])
+            parts[number, r, 0] = other[r, 1]
+            number += 1
+            middle[r, 1] = other[r, 1]
+    return number
 
 
 @njit
@@ -85,7 +156,7 @@ def find_steps(coef: Ints, loop: Records, stateless: bool, resting: bool) -> Out
                 value -= coef[r, loop[i].dim] * loop[i].step
             move[j, r] = value
     if resting and not stateless:
-        while waiting < loops and _still(move[waiting]):
+        while waiting < loops and still(move[waiting]):
             waiting += 1
         loop, move, loops = loop[waiting:], move[waiting:], loops - waiting
     times = np.ones(max(loops, 1) + 1)
@@ -94,11 +165,9 @@ def find_steps(coef: Ints, loop: Records, stateless: bool, resting: bool) -> Out
     for j in range(loops - 1, -1, -1):
         times[j] = times[j + 1] * loop[j].bound
     for j in range(1, loops):
-        match = not stateless
-        for r in range(ranks):
-            match = match and move[j, r] == move[0, r]
+        match = not stateless and alike(move[j], move[0])
         matches[j] = match
-        rests[j] = resting and not stateless and _still(move[j])
+        rests[j] = resting and not stateless and still(move[j])
         if rests[j]:
             continue
         if match:
@@ -116,25 +185,17 @@ def find_box(coef: Ints, extent: Ints, steps: OuterSteps, stateless: bool) -> Bo
     ranks = coef.shape[0]
     side, words = np.empty(ranks, np.int64), 1.0
     for r in range(ranks):
-        length = 1
-        for d in range(coef.shape[1]):
-            length += coef[r, d] * (extent[d] - 1)
-        side[r] = length
-        words *= length
+        side[r] = side_of(coef, r, extent)
+        words *= side[r]
     part_side, part_at, part_words = side.copy(), np.zeros(ranks, np.int64), words
     if steps.loop.shape[0] > 0 and not stateless:
-        moved, number, apart = -1, 0, False
-        for r in range(ranks):
-            if steps.move[0, r] != 0:
-                moved = r
-                number += 1
-                apart = apart or abs(steps.move[0, r]) >= side[r]
-        if number == 0:
+        moved = rank_moved(steps.move[0])
+        if moved == NO_RANK:
             part_words = 0.0
-        elif number == 1 and not apart:
-            part_side[moved] = steps.move[0, moved]
-            part_at[moved] = side[moved] - steps.move[0, moved]
-            part_words = float(words / side[moved] * steps.move[0, moved])
+        elif moved >= 0:
+            part_side[moved] = min(side[moved], steps.move[0, moved])
+            part_at[moved] = side[moved] - part_side[moved]
+            part_words = new_words(words, side[moved], steps.move[0, moved])
     return Box(side, part_side, part_at, words, part_words)
 
 

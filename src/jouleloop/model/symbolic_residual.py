@@ -23,7 +23,11 @@ from jouleloop.model.symbolic_transfers import (
     SymbolicLoop,
     box_sides,
     handed_on,
+    less,
+    multicast_of,
+    offsets_of,
     product,
+    subtracts,
 )
 
 #: Dimensions that are in their last iteration.
@@ -255,8 +259,8 @@ class _Walk:
         if state and not self.stateless:
             before = [(a, a + side) for a, side in zip(state.low, self._sides(state.early), strict=True)]
             steps = tuple(_centre_move(int(side.value), a, b) for side, (a, b) in zip(sides, before, strict=True))
-            if state.move is None or state.move == steps:
-                parts, move = _less(parts[0], before), steps
+            if subtracts(steps, state.move):
+                parts, move = less(parts[0], before), steps
         ends = [loop.rest if loop.dim in last else loop.end for loop in self.spatial]
         numbers = tuple(int(end.value) for end in ends)
         fetched: Parts = tuple(tuple((int(a.value), int(b.value)) for a, b in part) for part in parts)
@@ -277,8 +281,6 @@ class _Walk:
         state: _State | None,
     ) -> None:  # fmt: skip
         """Add the words of one step: what neighbours hold goes over links, each other box once to all that share."""
-        relevant = {loop.dim for loop in self.spatial if any(loop.dim in rank for rank in self.coef)}
-        shared = any(len(relevant & rank.keys()) > 1 for rank in self.coef)
         if state and self.spatial:
             need = _same_but_moved(fetched, state.parts)
             if need is not None:
@@ -289,14 +291,12 @@ class _Walk:
                     found.links = words.times(len(linked))
                     _record(found, left, words)
                     return
-        if shared:
+        loops = [(loop.dim, end) for loop, end in zip(self.spatial, ends, strict=True)]
+        factors = multicast_of(self.coef, loops)
+        if factors is None:
             _record(found, Counter(self._offsets(numbers)), words)
-            return
-        multicast, scatter = (
-            product([end for loop, end in zip(self.spatial, ends, strict=True) if (loop.dim in relevant) is moved])
-            for moved in (False, True)
-        )
-        found.add(multicast, scatter, words * scatter)
+        else:
+            found.add(*factors, words * factors[1])
 
     def _sides(self, early: Last) -> list[Polynomial]:
         if early not in self._boxes:
@@ -307,15 +307,8 @@ class _Walk:
     def _offsets(self, ends: tuple[int, ...]) -> list[tuple[int, ...]]:
         """Return the index offset of every instance, the innermost spatial loop running fastest."""
         if ends not in self._instances:
-            offsets: list[tuple[int, ...]] = [(0,) * len(self.coef)]
-            for loop, end in zip(self.spatial, ends, strict=True):
-                unit = [int(rank[loop.dim].value * loop.step.value) if loop.dim in rank else 0 for rank in self.coef]
-                offsets = [
-                    tuple(o + i * u for o, u in zip(offset, unit, strict=True))
-                    for offset in offsets
-                    for i in range(end)
-                ]
-            self._instances[ends] = offsets
+            unrolled = [(loop.dim, loop.step, end) for loop, end in zip(self.spatial, ends, strict=True)]
+            self._instances[ends] = offsets_of(self.coef, unrolled)
         return self._instances[ends]
 
 
@@ -328,24 +321,6 @@ def _centre_move(side: int, low: Polynomial, high: Polynomial) -> int:
     """Return by how much the centre of a box moved to that of one at 0, rounded half away from zero."""
     twice = side - int(low.value) - int(high.value)
     return (abs(twice) + 1) // 2 * (-1 if twice < 0 else 1)
-
-
-def _less(
-    box: list[tuple[Polynomial, Polynomial]], other: list[tuple[Polynomial, Polynomial]]
-) -> list[list[tuple[Polynomial, Polynomial]]]:
-    """Return ``box`` less ``other`` as slices (``AAHR::MultiSubtract``)."""
-    if any(b.value <= c.value or d.value <= a.value for (a, b), (c, d) in zip(box, other, strict=True)):
-        return [box]
-    middle = list(box)
-    parts = []
-    for r, (low, high) in enumerate(other):
-        if middle[r][0].value < low.value:
-            parts.append([*middle[:r], (middle[r][0], low), *middle[r + 1 :]])
-            middle[r] = low, middle[r][1]
-        if high.value < middle[r][1].value:
-            parts.append([*middle[:r], (high, middle[r][1]), *middle[r + 1 :]])
-            middle[r] = middle[r][0], high
-    return parts
 
 
 def _same_but_moved(parts: Parts, before: Parts) -> tuple[int, ...] | None:

@@ -1,8 +1,9 @@
 """Transfers through the boundaries of a nest in symbols: the rules of `jouleloop.model.kernel`, for polynomials."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from jouleloop.model.polynomial import Polynomial
 from jouleloop.model.symbolic_accesses import SymbolicFlow
@@ -10,6 +11,7 @@ from jouleloop.model.symbolic_accesses import SymbolicFlow
 ONE = Polynomial.constant(1)
 ZERO = Polynomial.constant(0)
 Box = list[Polynomial]
+Slices = list[tuple[Polynomial, Polynomial]]
 #: By rank of a data space: the factor of every dimension that moves it.
 Projection = list[dict[int, Polynomial]]
 
@@ -146,7 +148,7 @@ class _Boundary:
         calls = [(loop.bound - 1) * later[j + 1] for j, loop in enumerate(self.outer)]
         calls = [ZERO if rest else own for own, rest in zip(calls, self.rests, strict=True)]
         matches = [
-            not self.stateless and all(a.value == b.value for a, b in zip(move, self.moves[0], strict=True))
+            not self.stateless and subtracts([one.value for one in move], [one.value for one in self.moves[0]])
             for move in self.moves
         ]
         whole = _total([ONE, *(c for c, same in zip(calls[1:], matches[1:], strict=True) if not same)])
@@ -157,7 +159,7 @@ class _Boundary:
             words = later[0] * full if self.stateless else whole * full + (matched + first) * self.part_words
             flow.add(ONE, ONE, words)
             return flow
-        offsets = self._offsets()
+        offsets = offsets_of(self.coef, [(loop.dim, loop.step, int(loop.bound.value)) for loop in self.spatial])
         plain_whole, plain_part = ONE, ZERO
         if any(self.rests):
             # Steps of loop 0 after one that fetched nothing.
@@ -192,28 +194,11 @@ class _Boundary:
     def _broadcast(self, flow: SymbolicFlow, offsets: list[tuple[int, ...]], words: Polynomial) -> None:
         """Add transfers that no neighbour serves: each distinct box once, to all instances that need it."""
         flow.sent.append(([*offsets], words))
-        relevant = [loop for loop in self.spatial if any(loop.dim in rank for rank in self.coef)]
-        shared = any(
-            a.dim in rank and b.dim in rank and a.dim != b.dim for rank in self.coef for a in relevant for b in relevant
-        )
-        if shared:
+        factors = multicast_of(self.coef, [(loop.dim, loop.bound) for loop in self.spatial])
+        if factors is None:
             flow.record(Counter(offsets), words)
-            return
-        irrelevant = [loop for loop in self.spatial if loop not in relevant]
-        multicast, scatter = (product([loop.bound for loop in loops]) for loops in (irrelevant, relevant))
-        flow.add(multicast, scatter, words * scatter)
-
-    def _offsets(self) -> list[tuple[int, ...]]:
-        """Return the index offset of every instance, the innermost spatial loop running fastest."""
-        offsets: list[tuple[int, ...]] = [(0,) * len(self.coef)]
-        for loop in self.spatial:
-            unit = [int(rank[loop.dim].value * loop.step.value) if loop.dim in rank else 0 for rank in self.coef]
-            offsets = [
-                tuple(o + i * u for o, u in zip(offset, unit, strict=True))
-                for offset in offsets
-                for i in range(int(loop.bound.value))
-            ]
-        return offsets
+        else:
+            flow.add(*factors, words * factors[1])
 
     def _linked(self, offsets: list[tuple[int, ...]], j: int, *, now_whole: bool, before_whole: bool) -> frozenset[int]:
         """Return the instances whose words a mesh neighbour held one step before."""
@@ -234,9 +219,56 @@ class _Boundary:
         return handed_on(offsets, offsets, need, self.level.columns, self.level.rows)
 
 
+def subtracts(move: Sequence[int | Fraction], last: Sequence[int | Fraction] | None) -> bool:
+    """Whether a step fetches what is new in its box alone: it moves as the last step did, or is the first after one."""
+    return last is None or tuple(move) == tuple(last)
+
+
 def _moves(move: Box) -> bool:
     """Whether a step moves a box."""
     return any(rank.value for rank in move)
+
+
+def multicast_of(coef: Projection, loops: Sequence[tuple[int, Polynomial]]) -> tuple[Polynomial, Polynomial] | None:
+    """Return the multicast and the scatter factor of spatial loops, of which dimension and end are given.
+
+    None where several dimensions move one rank: then boxes may coincide, and are counted one by one.
+    """
+    moving = {dim for dim, _ in loops if any(dim in rank for rank in coef)}
+    if any(len(moving & rank.keys()) > 1 for rank in coef):
+        return None
+    multicast, scatter = (product([end for dim, end in loops if (dim in moving) is moved]) for moved in (False, True))
+    return multicast, scatter
+
+
+def offsets_of(coef: Projection, loops: Iterable[tuple[int, Polynomial, int]]) -> list[tuple[int, ...]]:
+    """Return the index offset of every instance that spatial loops unroll, the innermost of them running fastest.
+
+    ``loops`` have dimension, index step and end, outermost first.
+    """
+    offsets: list[tuple[int, ...]] = [(0,) * len(coef)]
+    for dim, step, end in loops:
+        unit = [int(rank[dim].value * step.value) if dim in rank else 0 for rank in coef]
+        offsets = [
+            tuple(o + i * u for o, u in zip(offset, unit, strict=True)) for offset in offsets for i in range(end)
+        ]
+    return offsets
+
+
+def less(box: Slices, other: Slices) -> list[Slices]:
+    """Return ``box`` less ``other``, by rank first index and the one after the last, as slices."""
+    if any(b.value <= c.value or d.value <= a.value for (a, b), (c, d) in zip(box, other, strict=True)):
+        return [box]
+    middle = list(box)
+    parts = []
+    for r, (low, high) in enumerate(other):
+        if middle[r][0].value < low.value:
+            parts.append([*middle[:r], (middle[r][0], low), *middle[r + 1 :]])
+            middle[r] = low, middle[r][1]
+        if high.value < middle[r][1].value:
+            parts.append([*middle[:r], (high, middle[r][1]), *middle[r + 1 :]])
+            middle[r] = middle[r][0], high
+    return parts
 
 
 def handed_on(

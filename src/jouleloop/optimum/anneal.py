@@ -21,9 +21,11 @@ from jouleloop.model.arrays import (
     Record,
     Records,
     WorkArrays,
+    copy_row,
+    copy_rows,
 )
 from jouleloop.model.evaluate import count_nest
-from jouleloop.model.kernel import box_words, copy_row, copy_rows
+from jouleloop.model.kernel import held_words
 from jouleloop.model.price import fits
 
 #: Of 100 moves, how many at most change a factor, swap two, change an order, and change what is kept.
@@ -201,12 +203,9 @@ def _fits(room: Room, model: Model, point: Point) -> bool:
             share *= point.factor[SPATIAL, level, d]
             extent[d] *= point.factor[SPATIAL, level, d] * point.factor[TEMPORAL, level, d]
         share /= own.fanout_x * own.fanout_y
-        held = 0.0
         for v in range(coef.shape[0]):
             nest.keep[level, v] = room.column[v, point.choice[v], level]
-            if nest.keep[level, v]:
-                held += box_words(coef[v], extent)
-        if not fits(own, held):
+        if not fits(own, float(held_words(coef, nest.keep[level], extent))):
             return False
     return bool(share >= room.least_share[0])
 

@@ -562,8 +562,8 @@ class Path(NamedTuple):
         By data space: whether several dimensions move one of its ranks.
     reach
         Work space of a crossing: how far instances are apart, of `REACH`, shape (ranks,).
-    at, move
-        And by rank: what all loops further in fall back by; the move of the innermost step.
+    at, move, shift
+        And by rank: what all loops further in fall back by; the moves of the innermost step and of another.
     words
         And its words, one record of `WORDS`.
     """
@@ -577,6 +577,7 @@ class Path(NamedTuple):
     reach: Records
     at: Ints
     move: Ints
+    shift: Ints
     words: Records
 
 
@@ -811,6 +812,7 @@ def new_path(keep: Bools, side: Records, ranks: int) -> Path:
         new_nest(keep.copy()),
         np.array((side["halo"] >= 0).any(axis=1), np.int64),
         np.zeros(ranks, REACH),
+        np.zeros(ranks, np.int64),
         np.zeros(ranks, np.int64),
         np.zeros(ranks, np.int64),
         np.zeros(1, WORDS),

@@ -27,7 +27,7 @@ from jouleloop.optimum.group_lattice import (
 from jouleloop.optimum.passing import MOST_LAID_OUT, unrolled_ranks, words_passed
 from jouleloop.optimum.units import sure_shares
 from jouleloop.optimum.windows import windows_of
-from jouleloop.optimum.words import values_of
+from jouleloop.optimum.words import boxes_by_row, values_of
 
 #: Unrollings of a group whose instances are looked at one by one.
 _FEW = 16
@@ -110,19 +110,12 @@ class Boundaries:
         used = row.prod(axis=1).astype(float)
         chained, alike, linked, share, passed = (np.ones((len(row), spaces)) for _ in range(5))
         for v in range(spaces):
-            boxes, widest, most = np.ones(len(row)), np.ones(len(row)), np.ones(len(row))
-            near = np.zeros(len(row), np.bool_)
-            for r, own in enumerate(coef[v]):
-                offsets = np.where(own != 0, row, 1).max(axis=1)
-                boxes *= offsets
-                halo = np.where(side["halo"][v] == r, row, 1)
-                is_near = (halo > 1).any(axis=1)
-                near |= is_near
-                widest = np.maximum(widest, np.where(is_near, offsets, 1))
-                most = np.maximum(most, halo.prod(axis=1))
-            linked[:, v] = used / boxes * np.where(near, widest, 1.0)
+            halo = side["halo"][v]
+            boxes, widest, _ = boxes_by_row(coef[v], halo, row)
+            linked[:, v] = used / boxes * widest
             passed[:, v], alike[:, v], chained[:, v] = self._passed(row, v, mesh)
-            share[:, v] = np.where(near, 1.0 / most, 1.0)
+            for r in range(len(coef[v])):
+                share[:, v] = np.minimum(share[:, v], 1.0 / row[:, halo == r].prod(axis=1))
         plain = (coef != 0).any(axis=1) & (side["halo"] < 0)
         parted = np.stack([np.where(own, 1, row).prod(axis=1) for own in plain], axis=1).astype(float)
         idle = np.stack([np.where(own, row, 1).prod(axis=1) for own in side["idle"]], axis=1).astype(float)
@@ -142,10 +135,9 @@ class Boundaries:
             for n, factors in enumerate(row):
                 if own.idle[n, v] == 1 and not ((halo >= 0) & ((factors > 1) | merged)).any():
                     continue
-                chains = 1.0 / factors[halo >= 0].max(initial=1)
-                shares = sure_shares(coef, self.side[v], factors, bounds, bounds // factors, chains, merged)
-                words = 1.0 / (own.linked[n, v] * chains)
-                served[n, v], stands[n, v] = 1.0 / (words * shares[1]), words * shares[2]
+                sure = sure_shares(coef, self.side[v], factors, bounds, bounds // factors, merged)
+                words = sure[0] / own.instances[n]
+                served[n, v], stands[n, v] = 1.0 / (words * sure[2]), words * sure[3]
         return own._replace(served=served, stands=stands)
 
     def _passed(self, row: Ints, v: int, mesh: tuple[int, int]) -> tuple[Floats, Floats, Floats]:
@@ -267,27 +259,24 @@ class Boundaries:
             return self._fans[key]
         own = self.rows[first]
         rows = chosen[first]
-        shift, share = own.shift[rows], own.share[rows]
-        asked, idle, chained = own.linked[rows], own.idle[rows], own.chained[rows]
-        served, stands, window = own.served[rows], own.stands[rows], self.window[first][rows]
+        shift, share, window = own.shift[rows], own.share[rows], self.window[first][rows]
+        products: list[Floats] = [one[rows] for one in (own.linked, own.idle, own.chained, own.served, own.stands)]
         for k in range(first + 1, top + 1):
             more, rows = self.rows[k], chosen[k]
             shift = (shift[:, None] + more.shift[rows]).reshape(-1, shift.shape[1])
             share, window = np.repeat(share, len(rows), axis=0), np.repeat(window, len(rows), axis=0)
-            asked = (asked[:, None] * more.alike[rows]).reshape(len(shift), -1)
-            served = (served[:, None] * more.alike[rows]).reshape(len(shift), -1)
-            stands = (stands[:, None] * more.stands[rows]).reshape(len(shift), -1)
-            chained = (chained[:, None] * more.chained[rows]).reshape(len(shift), -1)
-            idle = (idle[:, None] * more.idle[rows]).reshape(len(shift), -1)
+            times = more.alike, more.idle, more.chained, more.alike, more.stands
+            products = [(a[:, None] * b[rows]).reshape(len(shift), -1) for a, b in zip(products, times, strict=True)]
             fits = (shift <= self.lattice.most).all(axis=1)
-            shift, share, asked, idle = shift[fits], share[fits], asked[fits], idle[fits]
-            chained, served, stands, window = chained[fits], served[fits], stands[fits], window[fits]
+            shift, window = shift[fits], window[fits]
+            share, *products = (one[fits] for one in (share, *products))
+        asked, idle, chained, served, stands = products
         shared = self.lattice.shared
         ratio = idle / asked
         marks = np.concatenate([shift, share * shared, ratio * shared, chained, served, stands, window], axis=1)
         _, kept = np.unique(marks, axis=0, return_index=True)
-        shift, share, ratio = shift[kept], share[kept], ratio[kept]
-        chained, served, stands, window = chained[kept], served[kept], stands[kept], window[kept]
+        shift, window = shift[kept], window[kept]
+        share, ratio, chained, served, stands = (one[kept] for one in (share, ratio, chained, served, stands))
         classes, place = np.unique(
             np.concatenate([share * shared, ratio * shared], axis=1), axis=0, return_inverse=True
         )

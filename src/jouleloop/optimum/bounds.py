@@ -14,13 +14,15 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints, Records
+from jouleloop.model.kernel import box_words
 from jouleloop.model.price import fits
-from jouleloop.optimum.arrays import Case, Grid
+from jouleloop.model.steps import new_words, side_of
+from jouleloop.optimum.arrays import Case, Grid, Scratch
 from jouleloop.optimum.closure import close
 from jouleloop.optimum.costs import crossing_pj, network_pj
 from jouleloop.optimum.lattice import digit_of, first_tile, next_tile
 from jouleloop.optimum.sketch import compulsory_pj
-from jouleloop.optimum.words import boxes_of, common
+from jouleloop.optimum.words import boxes_of, common, may_cancel
 
 
 @njit
@@ -44,8 +46,6 @@ def windows(
             other, other_most = coef[rank, d] * place[d].across, bounds[d] // place[d].across - 1
     if others > 1:
         return True, True, True
-    quantum = common(step, other)
-    alone = others == 0 or step // quantum > other_most
     reaches = False
     # The fewer multiples are tried.
     one, two, most_one, most_two = step, other, most, other_most
@@ -55,7 +55,7 @@ def windows(
         for k in range(-most_one, most_one + 1):
             left = abs(move - k * one)
             reaches = reaches or (left % two == 0 and left <= most_two * two)
-    return not alone and other // quantum <= most, not alone and other // quantum <= most + 1, reaches
+    return may_cancel(step, most, other, other_most), may_cancel(step, most + 1, other, other_most), reaches
 
 
 class _Slide(NamedTuple):
@@ -89,11 +89,10 @@ def _find_slide(case: Case, level: int, v: int, j: int, near: Ints, across: int)
     coincide = case.unrolled.edge[level - 1, v].coincide
     resting = case.target.layer.reuse[level - 1, 0].resting
     rank = side[j].halo
-    length, along = 1, 1.0
+    length, along = side_of(coef, rank, case.scratch.extent), 1.0
     far = grid = 0
     idle = near_any = False
     for d in range(coef.shape[1]):
-        length += coef[rank, d] * (place[d].extent - 1)
         idle = idle or (side[d].idle and place[d].outside > 1)
         near_any = near_any or near[d] == 1
         if side[d].halo != rank:
@@ -146,7 +145,7 @@ def _slid_pj(case: Case, level: int, v: int, j: int, start: int, iterations: flo
         if not s.alike and beyond > 1:
             # Beyond the run at most those that have no loop inside but over the dimension and idle ones.
             whole *= 0.5 * (beyond + 1) if s.idle else beyond
-        words = full / s.length * s.step * (iterations - whole)
+        words = new_words(full, s.length, s.step) * (iterations - whole)
         asked = part * (full * whole * distinct + words * (edge.distinct_linked if s.reached else distinct))
         filled = part * (full * whole + words * (edge.fill_linked if s.reached else 1.0))
         linked = part * words if s.reached else 0.0
@@ -370,14 +369,14 @@ def _goes_on(grid: Grid, enter: Floats, level: int, index: Ints) -> bool:
 
 
 @njit(inline="always")
-def _place_tile(axis: Records, divisor: Records, inside: Ints, level: int, index: Ints, place: Records) -> float:
+def _place_tile(axis: Records, divisor: Records, inside: Ints, level: int, scratch: Scratch) -> float:
     """Write what is inside and outside a tile by dimension, see `PLACE`; return the iterations outside."""
-    iterations = 1.0
+    iterations, index, place = 1.0, scratch.tile, scratch.place
     for d in range(axis.shape[0]):
         place[d].tile_size = divisor[d, index[d]].value
         # Divisors ascend, so this one is the quotient; a division takes longer.
         place[d].outside = divisor[d, axis[d].count - 1 - index[d]].value
-        place[d].extent = place[d].tile_size * inside[level - 1, d]
+        scratch.extent[d] = place[d].extent = place[d].tile_size * inside[level - 1, d]
         place[d].across = place[d].tile_size * inside[level, d]
         iterations *= place[d].outside
     return iterations
@@ -392,12 +391,7 @@ def _fits(case: Case, level: int, point: int) -> bool:
         scratch.full_words[v] = 0.0
         if not case.keep[child, v] and not scratch.crossed[v]:
             continue
-        words = 1.0
-        for r in range(coef.shape[1]):
-            length = 1
-            for d in range(coef.shape[2]):
-                length += coef[v, r, d] * (scratch.place[d].extent - 1)
-            words *= length
+        words = float(box_words(coef[v], scratch.extent))
         if case.keep[child, v]:
             needed += words
         scratch.full_words[v] = words
@@ -456,14 +450,11 @@ def _state_inside(axis: Records, sole: Ints, pair_of: Ints, weight: Ints, index:
     """Return the state of a tile at another boundary than the outermost one, -1 where no such tile stands there."""
     state = 0
     for d in range(axis.shape[0]):
-        now = index[d]
         started = kind >= 0 and axis[d].kind == kind and not axis[d].whole
-        if sole[d] < 0:
-            state += (pair_of[d, start[d], now] if started else now) * weight[kind, d]
-        elif now != sole[d]:
+        place = digit_of(sole, pair_of, d, started, start[d], index[d])
+        if place < 0:
             return -1
-        elif started:
-            state += start[d] * weight[kind, d]
+        state += place * weight[kind, d]
     return state
 
 
@@ -523,7 +514,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
             open_tile[point] = False
         if not open_tile[point]:
             continue
-        iterations = _place_tile(axis, grid.divisor, case.unrolled.inside, level, index, scratch.place)
+        iterations = _place_tile(axis, grid.divisor, case.unrolled.inside, level, scratch)
         found = False
         if _fits(case, level, point):
             _price_moves(case, level, iterations)
@@ -572,8 +563,6 @@ def _price_moves(case: Case, level: int, iterations: float) -> None:
             scratch.sure_words[v] *= _sure_share(
                 coef, case.unrolled.side[v], scratch.place, case.target.layer.bounds, case.grid.divisor
             )
-            for d in range(scratch.extent.shape[0]):
-                scratch.extent[d] = scratch.place[d].extent
             scratch.distinct[v] = (
                 boxes_of(coef, scratch.extent, case.unrolled.factors[level], case.grid.axis) * edge.beyond
             )

@@ -21,9 +21,11 @@ from jouleloop.model.arrays import (
     Record,
     Records,
 )
+from jouleloop.model.links import hops_to
 from jouleloop.model.network import is_wired, takes_energy
 from jouleloop.optimum.arrays import CHARGE, MOVED, PLAIN, STANDING
 from jouleloop.optimum.candidates import Candidates
+from jouleloop.optimum.words import boxes_by_row
 
 #: Most arrangements of spatial loops whose hops are counted; rows beyond take the bound that knows no order.
 _MOST_ARRANGED = 100_000
@@ -34,8 +36,6 @@ def _least_hops(
     counts: Ints, loops: Records, places: Ints, moves: Bools, columns: int, rows: int, instances: Ints, least: Floats
 ) -> None:
     """Write by row of factors and data space the hops of one word to every distinct box, least over arrangements.
-
-    Words go as in `jouleloop.model.links.record_hops`.
 
     Parameters
     ----------
@@ -50,7 +50,10 @@ def _least_hops(
         for a in range(places[n, 0], places[n, 1]):
             for v in range(moves.shape[0]):
                 _span_boxes(loops[a, : counts[a]], moves[v], low[: instances[n]], high[: instances[n]])
-                least[n, v] = min(least[n, v], _count_hops(low[: instances[n]], high[: instances[n]], (rows - 1) / 2.0))
+                hops = 0.0
+                for box in range(instances[n]):
+                    hops += hops_to(low[box], high[box], (rows - 1) / 2.0)
+                least[n, v] = min(least[n, v], hops)
 
 
 @njit
@@ -69,20 +72,6 @@ def _span_boxes(loops: Records, moves: Bools, low: Ints, high: Ints) -> None:
         if high[box, column] < 0:
             low[box, column] = row
         high[box, column] = row
-
-
-@njit
-def _count_hops(low: Ints, high: Ints, middle: float) -> float:
-    """Return the hops of one word to every box, from the first column and the middle of the rows."""
-    hops = 0.0
-    for box in range(low.shape[0]):
-        furthest = 0
-        for column in range(low.shape[1]):
-            if high[box, column] >= 0:
-                furthest = column
-                hops += max(0.0, middle - low[box, column]) + max(0.0, high[box, column] - middle)
-        hops += furthest
-    return hops
 
 
 def split_by_hops(hardware: HardwareArrays, layer: LayerArrays, side: Records, candidates: Candidates) -> None:
@@ -182,26 +171,16 @@ class _Rows:
         self.level, self.v, self.written = level, v, bool(layer.read_write[v])
         self.instances = rows.prod(axis=1)
         self.multicasts = not bool(layer.reuse["no_multicast"][level, v])
-        halo = side["halo"][v] >= 0
         #: Whether any of its ranks is shared, and, by row, whether such a rank is unrolled here, so that links serve.
-        self.shares = bool(halo.any())
-        self.near = (rows[:, halo] > 1).any(axis=1)
+        self.shares = bool((side["halo"][v] >= 0).any())
+        #: Distinct boxes at least, and of those what moving links cannot serve.
+        self.distinct, widest, self.near = boxes_by_row(layer.coef[v], side["halo"][v], rows)
+        self.linkless = self.distinct / widest
         #: Whether boxes can be fewer than indices that move them: several dimensions of one rank are unrolled.
-        self.overlaps = np.zeros(len(rows), np.bool_)
+        self.overlaps = ((rows > 1) @ (layer.coef[v] != 0).T.astype(np.int64) > 1).any(axis=1)
         self.most = rows[:, (layer.coef[v] != 0).any(axis=0)].prod(axis=1)
-        self.distinct = np.ones(len(rows))
-        widest = np.ones(len(rows))
-        for rank in layer.coef[v] != 0:
-            if rank.any():
-                most = rows[:, rank].max(axis=1)
-                self.distinct *= most
-                self.overlaps |= (rows[:, rank] > 1).sum(axis=1) > 1
-                if halo[rank].any():
-                    widest = np.maximum(widest, most)
         #: Whether a stride leaves gaps: then fewer words than a box holds may pass a level that keeps nothing.
         self.gaps = bool((np.abs(layer.coef[v]) > 1).any())
-        #: Distinct boxes at least, and of those what moving links cannot serve.
-        self.linkless = self.distinct / widest
         place = np.arange(max(1, int(self.instances.max())))
         columns, middle = int(hardware.levels["fanout_x"][level]), (hardware.levels["fanout_y"][level] - 1) / 2
         self.distance = place % columns + np.abs(place // columns - middle)

@@ -1,9 +1,11 @@
 """Fill the lattice of temporal tiles of one unrolling, and the states that the bounds are tabulated over."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
+from jouleloop.division import factorised
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Records
 from jouleloop.optimum.arrays import AXIS, DIVISOR, MAX_PRIMES, PAIR, Grid
@@ -63,18 +65,7 @@ def new_grid(bounds: Ints, kind: Ints, slots: Records, most_cells: int) -> tuple
 
 
 def _count(number: int, of_power: Callable[[int], int]) -> int:
-    product = 1
-    p = 2
-    while number > 1:
-        if p * p > number:
-            p = number
-        power = 0
-        while number % p == 0:
-            number //= p
-            power += 1
-        product *= of_power(power)
-        p += 1
-    return product
+    return math.prod(of_power(power) for _, power in factorised(number))
 
 
 @njit

@@ -3,8 +3,13 @@
 `docs/search.md` states the lemma: *neighbours*.
 """
 
+import numpy as np
+
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Record, Records
+from jouleloop.model.links import fill_offsets, mesh_below, neighbour_of
+from jouleloop.model.links import find_reach as find_farthest
+from jouleloop.model.steps import AROUND
 from jouleloop.optimum.arrays import Arrangements, Case, Mesh, Path
 from jouleloop.optimum.path import extents
 from jouleloop.optimum.words import find_reach, number_of, shape_of, unit_of
@@ -91,7 +96,6 @@ def _count(
     for member in range(run.first, run.last):
         for a in range(arrangements.members[member, level, 0], arrangements.members[member, level, 1]):
             loops = arrangements.loops[a, : arrangements.counts[a]]
-            _find_boxes(case, loops, level, v, place, reach)
             _find_pairs(case, loops, level, v, place, reach)
             for key in range(distances):
                 pairs[key].served_boxes = pairs[key].served_instances = 0
@@ -103,77 +107,40 @@ def _count(
 
 
 @njit
-def _find_boxes(case: Case, loops: Records, level: int, v: int, place: int, reach: Records) -> None:
-    """Write by instance the number of its box, the spatial loops being arranged so."""
-    side, pairs, unit = case.unrolled.side[v], case.mesh.pairs, case.mesh.unit[level, v, place]
-    for i in range(case.mesh.fan[level, v, place].instances):
-        rest, box, weight = i, 0, 1
-        for s in range(loops.shape[0] - 1, -1, -1):
-            d, index = loops[s].dim, rest % loops[s].bound
-            rest //= loops[s].bound
-            if not side[d].idle and side[d].halo < 0:
-                box += weight * index
-                weight *= loops[s].bound
-        for r in range(reach.shape[0]):
-            if reach[r].quantum == 0:
-                continue
-            rest, at = i, 0
-            for s in range(loops.shape[0] - 1, -1, -1):
-                if side[loops[s].dim].halo == r:
-                    at += unit[loops[s].dim] * (rest % loops[s].bound)
-                rest //= loops[s].bound
-            box += weight * at
-            weight *= reach[r].farthest // reach[r].quantum + 1
-        pairs[i].box = box
-
-
-@njit
 def _find_pairs(case: Case, loops: Records, level: int, v: int, place: int, reach: Records) -> None:
-    """Write by instance the numbers of the distances to its mesh neighbours, -1 where no move leads there.
+    """Write by instance its box, and the numbers of the distances to its mesh neighbours, -1 where no move leads there.
 
-    See `jouleloop.model.links.neighbour_links`.
+    Offsets are those of the model, in quanta along shared ranks.
     """
-    fanout, pairs, unit = case.target.hardware.levels[level], case.mesh.pairs, case.mesh.unit[level, v, place]
-    instances = case.mesh.fan[level, v, place].instances
-    along_x = along_y = 1
+    coef, side, pairs = case.target.layer.coef[v], case.unrolled.side[v], case.mesh.pairs
+    instances, below = case.mesh.fan[level, v, place].instances, mesh_below(case.target.hardware.levels[level], loops)
+    apart, around = np.zeros(coef.shape, np.int64), np.empty(loops.shape[0], AROUND)
     for s in range(loops.shape[0]):
-        if loops[s].axis == 0:
-            along_x *= loops[s].bound
-        else:
-            along_y *= loops[s].bound
-    columns = max(along_x, fanout.fanout_x)
-    rows = max(along_y, fanout.fanout_y)
+        loop = loops[loops.shape[0] - 1 - s]
+        around[s].dim, around[s].bound, around[s].step = loop.dim, loop.bound, 1
+        for r in range(coef.shape[0]):
+            if coef[r, loop.dim] != 0:
+                shared = side[loop.dim].halo >= 0
+                apart[r, loop.dim] = case.mesh.unit[level, v, place, loop.dim] if shared else 1
+    offsets, codes = np.zeros((instances, coef.shape[0]), np.int64), np.zeros(instances, np.int64)
+    farthest = np.zeros(coef.shape[0], np.int64)
+    find_farthest(apart, around, farthest)
+    fill_offsets(apart, around, farthest, True, offsets, codes)
     for i in range(instances):
+        pairs[i].box = codes[i]
         for way in range(4):
-            other = neighbour_of(i, way, instances, (columns, rows))
-            pairs[i].ways[way] = -1 if other < 0 else _distance(case.unrolled.side[v], loops, unit, reach, i, other)
+            other = neighbour_of(i, way, instances, below)
+            pairs[i].ways[way] = -1 if other < 0 else _distance(offsets[i], offsets[other], reach)
 
 
 @njit
-def neighbour_of(i: int, way: int, instances: int, mesh: tuple[int, int]) -> int:
-    """Return a mesh neighbour of an instance, -1 where there is none (`jouleloop.model.links.neighbour_links`)."""
-    columns, rows = mesh
-    other = i + (1, -1, columns, -columns)[way]
-    outside = other < 0 or other >= instances or max(i, other) // columns >= rows
-    apart = way < 2 and other // columns != i // columns
-    return -1 if outside or apart else other
-
-
-@njit
-def _distance(side: Records, loops: Records, unit: Ints, reach: Records, here: int, there: int) -> int:
+def _distance(here: Ints, there: Ints, reach: Records) -> int:
     """Return the number of the distance of two instances, -1 where no move leads from one to the other."""
     key = 0
     for r in range(reach.shape[0]):
         if reach[r].quantum > 0:
-            key += number_of(reach, r, 0)
-    for s in range(loops.shape[0] - 1, -1, -1):
-        d, bound = loops[s].dim, loops[s].bound
-        apart = there % bound - here % bound
-        here //= bound
-        there //= bound
-        if side[d].halo >= 0:
-            key += reach[side[d].halo].weight * unit[d] * apart
-        elif not side[d].idle and apart != 0:
+            key += number_of(reach, r, (there[r] - here[r]) * reach[r].quantum)
+        elif there[r] != here[r]:
             return -1
     return int(key)
 

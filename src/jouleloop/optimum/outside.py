@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Bools, Floats
-from jouleloop.model.kernel import copy_row
+from jouleloop.model.arrays import Bools, Floats, copy_row
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
 from jouleloop.optimum.group_lattice import Edge, Lattice, words_in
 from jouleloop.optimum.group_table import asked_pj, moved

@@ -17,7 +17,8 @@ import numpy as np
 from jouleloop.division import divisors
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Ints
-from jouleloop.optimum.mesh import neighbour_of
+from jouleloop.model.links import neighbour_links, neighbour_of
+from jouleloop.optimum.words import instances_at, may_cancel, served_at
 
 #: Most instances that are laid out, over all unrollings, orders of loops and kinds of tiles. Beyond, classes count.
 MOST_LAID_OUT = 4_000_000
@@ -95,8 +96,9 @@ def _unit(rank: Rank, steps: Sequence[int]) -> tuple[int, ...]:
 
 def _classes(rank: Rank, unit: tuple[int, ...]) -> tuple[float, int]:
     """Return `Layout.share` and `Layout.largest`."""
-    sizes = _instances(rank, unit).values()
-    return sum(sizes) / (len(sizes) * max(sizes)), max(sizes)
+    sizes = _instances(rank, unit)
+    boxes, largest = np.count_nonzero(sizes), int(sizes.max())
+    return int(sizes.sum()) / (boxes * largest), largest
 
 
 def _outside(rank: Rank, tile: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -119,9 +121,8 @@ def _cancels(rank: Rank, tile: Sequence[int]) -> bool:
     """Whether loops outside over both dimensions of a rank may leave it in place together."""
     if len(rank) < 2:
         return False
-    steps, times = _outside(rank, tile)
-    both = math.lcm(*steps)
-    return all(both // abs(step) < number for step, number in zip(steps, times, strict=True))
+    (step, other), (times, other_times) = _outside(rank, tile)
+    return bool(may_cancel(abs(step), times - 1, abs(other), other_times - 1))
 
 
 class Passed(NamedTuple):
@@ -195,7 +196,7 @@ def _most_left(ranks: tuple[Rank, ...], chosen: tuple[Layout, ...], stands: bool
     A box that no other is a move away from is left. Of the others those are, that raise the mean.
     """
     pairs = list(zip(ranks, chosen, strict=True))
-    whole = _joined([Counter(_instances(rank, layout.unit).values()) for rank, layout in pairs])
+    whole = _joined([_sizes(_instances(rank, layout.unit)) for rank, layout in pairs])
     mean = most = _mean(whole)
     if stands or any(layout.stands for layout in chosen):
         return mean, float(max(whole))
@@ -228,9 +229,15 @@ def _joined(sizes: Sequence[Counter[int]]) -> Counter[int]:
 
 
 @cache
-def _instances(rank: Rank, unit: tuple[int, ...]) -> Counter[int]:
+def _instances(rank: Rank, unit: tuple[int, ...]) -> Ints:
     """Return how many instances hold the boxes of a rank, by where these are."""
-    return Counter(_dot(unit, index) for index in itertools.product(*(range(one.factor) for one in rank)))
+    found: Ints = instances_at(np.array(unit, np.int64), np.array([one.factor for one in rank], np.int64))
+    return found
+
+
+def _sizes(held: Ints) -> Counter[int]:
+    """Return how many boxes there are by how many instances hold each."""
+    return Counter(held[held > 0].tolist())
 
 
 @cache
@@ -240,12 +247,12 @@ def _ways(rank: Rank, layout: Layout) -> list[tuple[bool, Counter[int]]]:
     A move that lets links serve no more boxes of any size than another is left out.
     """
     held = _instances(rank, layout.unit)
-    found = [Counter(size for at, size in held.items() if at + move in held) for move in layout.moves if move]
+    found = [_sizes(served_at(held, move)) for move in layout.moves if move]
     most: list[Counter[int]] = []
     for sizes in sorted(found, key=Counter.total, reverse=True):
         if not any(sizes <= other for other in most):
             most.append(sizes)
-    return [(False, Counter(held.values())), *((True, sizes) for sizes in most)]
+    return [(False, _sizes(held)), *((True, sizes) for sizes in most)]
 
 
 def _means_of(
@@ -331,14 +338,11 @@ def _moved(move: int, reach: Ints, moves: Bools) -> bool:
 def _left(box: Ints, least: int, move: int, mesh: tuple[int, int], seen: Ints) -> tuple[int, int]:
     """Return the instances that no neighbour serves in a step, and their boxes; ``seen`` is all -1, and left so."""
     instances = box.shape[0]
-    left = boxes = 0
+    places, need, linked = box.reshape((instances, 1)), np.full(1, move, np.int64), np.empty(instances, np.bool_)
+    left = instances - neighbour_links(places, places, need, mesh[0], mesh[1], linked)
+    boxes = 0
     for i in range(instances):
-        served = False
-        for way in range(4):
-            other = neighbour_of(i, way, instances, mesh)
-            served = served or (other >= 0 and box[other] - box[i] == move)
-        if not served:
-            left += 1
+        if not linked[i]:
             boxes += seen[box[i] - least] < 0
             seen[box[i] - least] = i
     for i in range(instances):

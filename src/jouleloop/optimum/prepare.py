@@ -280,17 +280,16 @@ def _unit_words(case: Case, steps: float, v: int, level: int) -> tuple[float, fl
             standing *= axis[d].rest
         elif side[d].halo < 0:
             apart *= axis[d].rest
-    distinct, chains, _ = _spread(coef, side, unrolled.inside[0], unrolled.factors[0], axis)
+    bounds, rest = case.target.layer.bounds, axis["rest"]
+    merged = held and unrolled.origin[0] != 0
+    words, sure, moved, stands = sure_shares(coef, side, unrolled.factors[0], bounds, rest, merged)
     plain = asked = steps
     if held or near:
-        bounds, rest = case.target.layer.bounds, axis["rest"]
-        merged = held and unrolled.origin[0] != 0
-        sure, moved, single = sure_shares(coef, side, unrolled.factors[0], bounds, rest, chains / distinct, merged)
         moving = steps / standing
         plain = max(apart, moving * sure)
-        asked = max(apart, min(steps * moved, moving * moved + (steps - moving) * single))
+        asked = max(apart, min(steps * moved, moving * moved + (steps - moving) * stands))
     sent_pj = network_pj(unrolled.rate, -1, v, plain, 0.0, steps - plain)
-    return asked * distinct * _chain(coef, unrolled, 1, level), sent_pj
+    return asked * words * _chain(coef, unrolled, 1, level), sent_pj
 
 
 @njit

@@ -19,7 +19,7 @@ from jouleloop.mapspace.spatial import Arrangement, arrangements_of, parallelism
 from jouleloop.model.arrays import Bools, Ints, NestArrays, Records, new_work
 from jouleloop.model.encode import encode, nest_arrays
 from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
-from jouleloop.model.kernel import box_words
+from jouleloop.model.kernel import held_words
 from jouleloop.model.residual import has_residuals
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
@@ -197,7 +197,7 @@ class RoundedKernel(Kernel):
         layer, levels = self.target.layer, self.target.hardware.levels
         inner = np.cumprod(ends, axis=0)[self.time]
         for level, extent in enumerate(inner):
-            held = sum(box_words(coef, extent) for coef, kept in zip(layer.coef, keep[level], strict=True) if kept)
+            held = held_words(layer.coef, keep[level], extent)
             if not levels[level]["least_words"] <= held <= levels[level]["capacity_words"]:
                 return False
         return True

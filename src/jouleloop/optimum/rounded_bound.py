@@ -25,6 +25,7 @@ from jouleloop.model.collapse import collapse
 from jouleloop.model.encode import nest_arrays
 from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import count_residual_transfers, share_instances
+from jouleloop.model.steps import moves
 
 
 @njit
@@ -38,10 +39,7 @@ def _relax(layer: LayerArrays, nest: NestArrays, uneven: Bools, work: WorkArrays
         most = 1.0
         for s in range(nest.counts[level, SPATIAL]):
             d = nest.loops[level, SPATIAL, s].dim
-            moves = False
-            for r in range(layer.coef.shape[1]):
-                moves = moves or layer.coef[0, r, d] != 0
-            if not moves:
+            if not moves(layer.coef[0], d):
                 most *= nest.loops[level, SPATIAL, s].bound
         if nest.keep[level - 1, 0]:
             if uneven[level] and layer.reuse[level - 1, 0].no_coalesce:

@@ -3,20 +3,23 @@
 `docs/proof.md` states the lemma: *compute units*.
 """
 
+import numpy as np
+
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Records
-from jouleloop.optimum.words import instances_at
+from jouleloop.optimum.words import instances_at, served_at
 
 
 @njit
 def sure_shares(
-    coef: Ints, side: Records, factors: Ints, bounds: Ints, rest: Ints, chains: float, merged: bool
-) -> tuple[float, float, float]:  # fmt: skip
-    """Return the share of steps in which all ask, at least, and of words asked for, by steps that stand first or not.
+    coef: Ints, side: Records, factors: Ints, bounds: Ints, rest: Ints, merged: bool
+) -> tuple[float, float, float, float]:
+    """Return what units ask for, at least: words, and shares of the steps in which all ask, and of words in two kinds.
 
-    The first two are of steps beyond the trailing loops that leave the data space in place, the last of those.
-    Of the steps of the innermost loop that moves a window all but one in its end are its own. Such a step asks for the
-    words that no unit held before.
+    The words are those that the units below one instance hold together in a step. The first two shares are of steps
+    beyond the trailing loops that leave the data space in place, the last of the words in those.
+    Of the steps of the innermost loop that moves a window all but one in its end are its own. In the others it falls
+    back. A step asks for the words that no unit held before.
 
     Parameters
     ----------
@@ -24,38 +27,82 @@ def sure_shares(
         Of one data space.
     factors, bounds, rest
         By dimension the spatial factors next to the units, all indices, and what loops outside cover at most.
-    chains
-        Share of the different words at ends of chains, whatever the move.
     merged
         Whether merged unrollings may have more units that hold one word.
     """
-    plain = moved = 1.0
-    single = 0.0 if merged else 1.0
+    words, stands, worst = 1.0, 0.0 if merged else 1.0, 1.0
     for r in range(coef.shape[0]):
-        single *= _single_share(instances_at(coef[r], factors))
+        units = instances_at(coef[r], factors)
+        words *= (units > 0).sum()
+        stands *= (units == 1).sum() / (units > 0).sum()
+        for move in range(1, units.shape[0]):
+            worst = min(worst, _share_of(units, move))
     for d in range(factors.shape[0]):
         if side[d].idle and factors[d] > 1:
-            single = 0.0
+            stands = 0.0
+    plain = moved = 1.0
+    still = min(worst, stands)
     for d in range(factors.shape[0]):
-        if side[d].halo < 0 or rest[d] == 1:
+        r = side[d].halo
+        if r < 0 or rest[d] == 1:
             continue
-        row, cancels = coef[side[d].halo], False
-        for e in range(factors.shape[0]):
-            cancels = cancels or (e != d and row[e] != 0 and rest[e] > 1)
-        own, share = 1.0 - 1.0 / _least_prime(rest[d]), _new_share(row, factors, d, bounds[d] // factors[d])
-        plain = min(plain, own if share == 1.0 else 0.0)
-        moved = min(moved, own * share + (1.0 - own) * min(share, chains, single if cancels else 1.0))
-    return plain, moved, single
+        own, share = 1.0 - 1.0 / _least_prime(rest[d]), _new_share(coef[r], factors, d, bounds[d] // factors[d])
+        back, stays = _shares_back(coef[r], factors, bounds, rest, d)
+        # A rank may stay while others move or nothing does.
+        sure = (1.0 - stays if back == 1.0 else 0.0) + (stays if still == 1.0 else 0.0)
+        plain = min(plain, (own if share == 1.0 else 0.0) + (1.0 - own) * sure)
+        moved = min(moved, own * share + (1.0 - own) * ((1.0 - stays) * back + stays * min(still, back)))
+    return words, plain, moved, stands
 
 
 @njit
-def _single_share(units: Ints) -> float:
-    """Share of the words along a rank that one unit alone holds."""
-    words = single = 0
-    for number in units:
-        words += number > 0
-        single += number == 1
-    return single / words
+def _shares_back(row: Ints, factors: Ints, bounds: Ints, rest: Ints, d: int) -> tuple[float, float]:
+    """Of the steps outside the innermost loop, which is over ``d``, that falls back unless it goes on itself.
+
+    Return the share of the words along the rank that no unit held before, at least, and of steps in which the rank may
+    stay, at most.
+    """
+    units, e, others = instances_at(row, factors), d, 0
+    for k in range(row.shape[0]):
+        if k != d and row[k] != 0 and rest[k] > 1:
+            e, others = k, others + 1
+    steps, times = np.abs(row) * factors, bounds // factors
+    reached = np.zeros(units.shape[0], np.bool_)
+    reached[:] = others > 1
+    by_other, by_own = others > 1, False
+    for x in range(times[d] if others < 2 else 0):
+        ahead, back = _ways(x, times[d])
+        for y in range(times[e] if others == 1 else 1):
+            other_ahead, other_back = (False, True) if others == 0 else _ways(y, times[e])
+            one, other = steps[d] * x, steps[e] * y
+            apart, both = abs(one - other), one + other
+            if (ahead and (y == 0 or other_back)) or (back and other_ahead):
+                by_own |= apart == 0 and ahead
+                by_other |= apart == 0 and back and other_ahead
+                if apart < reached.shape[0]:
+                    reached[apart] = True
+            if back and (y == 0 or other_back) and both < reached.shape[0]:
+                reached[both] = True
+    share = 1.0
+    for move in range(1, reached.shape[0]):
+        if reached[move]:
+            share = min(share, _share_of(units, move))
+    # By the own dimension only outside a loop of both.
+    return share, 1.0 if by_other else (1.0 / _least_prime(rest[e]) if by_own else 0.0)
+
+
+@njit
+def _ways(x: int, times: int) -> tuple[bool, bool]:
+    """Whether a dimension of so many iterations may go on by ``x`` in a step, and fall back by it: one of each loop."""
+    prime = _least_prime(times)
+    return 1 <= x <= times // prime, 1 <= x <= (times - 1) // (prime - 1)
+
+
+@njit
+def _share_of(units: Ints, move: int) -> float:
+    """Share of the words along a rank that none held a move ago."""
+    words = (units > 0).sum()
+    return float((words - (served_at(units, move) > 0).sum()) / words)
 
 
 @njit
@@ -66,16 +113,8 @@ def _new_share(row: Ints, factors: Ints, d: int, outside: int) -> float:
     """
     units, share = instances_at(row, factors), 1.0
     for beyond in range(1, outside):
-        move = abs(row[d]) * factors[d] * beyond
-        if move >= units.shape[0]:
-            break
         if outside % beyond == 0:
-            words = new = 0
-            for i in range(units.shape[0]):
-                if units[i] > 0:
-                    words += 1
-                    new += i + move >= units.shape[0] or units[i + move] == 0
-            share = min(share, new / words)
+            share = min(share, _share_of(units, abs(row[d]) * factors[d] * beyond))
     return share
 
 

@@ -167,8 +167,9 @@ def _digits(times: int) -> tuple[Bools, Bools]:
                 on[span - back] = True
             for more in range(2, times // span + 1):
                 if (times // span) % more == 0:
+                    # Unrolled, or a loop, of which iterations 0 and 1 stand for all.
                     inside[span * more, back] = True
-                    inside[span * more, back + (more - 1) * span] = True
+                    inside[span * more, back + span] = True
     return on, off
 
 

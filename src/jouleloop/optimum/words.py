@@ -11,7 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Ints, Record, Records
+from jouleloop.model.arrays import Bools, Floats, Ints, Record, Records
+from jouleloop.model.kernel import box_words
+from jouleloop.model.steps import NO_RANK, RANKS, alike, moves, new_words, rank_moved, side_of, still
 from jouleloop.optimum.arrays import SHAPES, Case, Path
 
 
@@ -21,6 +23,13 @@ def common(a: int, b: int) -> int:
     while b != 0:
         a, b = b, a % b
     return a
+
+
+@njit
+def may_cancel(step: int, most: int, other: int, other_most: int) -> bool:
+    """Whether two steps along a rank, at most so many of each, may cancel out (*windows that cannot stand*)."""
+    both = common(step, other)
+    return other // both <= most and step // both <= other_most
 
 
 @njit
@@ -37,6 +46,38 @@ def instances_at(coef: Ints, factors: Ints) -> Ints:
                 for n in range(1, min(factors[d], i // abs(coef[d]) + 1)):
                     instances[i] += instances[i - n * abs(coef[d])]
     return instances
+
+
+@njit
+def served_at(held: Ints, move: int) -> Ints:
+    """Return how many instances lie at each place along a rank that has others a move away; ``held``: at all."""
+    served = np.zeros(held.shape[0], np.int64)
+    for i in range(max(0, -move), min(held.shape[0], held.shape[0] - move)):
+        if held[i + move] > 0:
+            served[i] = held[i]
+    return served
+
+
+def boxes_by_row(coef: Ints, halo: Ints, rows: Ints) -> tuple[Floats, Floats, Bools]:
+    """Return by row of factors the distinct boxes, at least, and of how many links serve all but one, at most.
+
+    And whether links may serve any. That is so along a shared rank, a mesh neighbour having the next box.
+
+    Parameters
+    ----------
+    coef, halo
+        Of one data space, see `SIDE`.
+    rows
+        Spatial factors of a level, shape (rows, dimensions).
+    """
+    distinct, widest, near = np.ones(len(rows)), np.ones(len(rows)), np.zeros(len(rows), np.bool_)
+    for r, rank in enumerate(coef != 0):
+        offsets = np.where(rank, rows, 1).max(axis=1)
+        unrolled = (rows[:, halo == r] > 1).any(axis=1)
+        distinct *= offsets
+        widest = np.maximum(widest, np.where(unrolled, offsets, 1))
+        near |= unrolled
+    return distinct, widest, near
 
 
 @njit
@@ -189,22 +230,10 @@ def words_of_plain_ranks(coef: Ints, full: float, loop: Records, loops: int) -> 
     total = full
     trailing = True
     for j in range(loops - 1, -1, -1):
-        if trailing:
-            for r in range(coef.shape[0]):
-                if coef[r, loop[j].dim] != 0:
-                    trailing = False
+        trailing = trailing and not moves(coef, loop[j].dim)
         if not trailing:
             total *= loop[j].bound
     return total
-
-
-@njit
-def _leaves(coef: Ints, d: int) -> bool:
-    """Whether a dimension leaves a data space in place."""
-    moves = False
-    for r in range(coef.shape[0]):
-        moves = moves or coef[r, d] != 0
-    return not moves
 
 
 @njit(inline="always")
@@ -256,37 +285,24 @@ def _innermost_step(case: Case, path: Path, level: int, v: int, extent: Ints, lo
         path.reach,
         case.target.layer.reuse[level - 1, v].resting,
     )
-    key = moved = 0
-    full = part = 1.0
-    apart = False
+    key, full = 0, float(box_words(coef, extent))
     first = loops - 1
-    while resting and first >= 0 and _leaves(coef, loop[first].dim):
+    while resting and first >= 0 and not moves(coef, loop[first].dim):
         first -= 1
     near = may_link = not resting or first == loops - 1
     for r in range(coef.shape[0]):
-        side = 1
-        for d in range(coef.shape[1]):
-            side += coef[r, d] * (extent[d] - 1)
-        full *= side
-        path.at[r] = 0
+        path.at[r] = path.move[r] = 0
         if first < 0:
             continue
-        step = coef[r, loop[first].dim] * loop[first].step
-        path.move[r] = step
+        step = path.move[r] = coef[r, loop[first].dim] * loop[first].step
+        near = near and _within(reach, r, step)
         if known and reach[r].quantum > 0:
             key += number_of(reach, r, step)
-        if step == 0:
-            part *= side
-            continue
-        moved += 1
-        part *= step
-        apart = apart or step >= side
-        near = near and _within(reach, r, step)
-    if moved == 0:
-        part = 0.0
-    elif moved > 1 or apart:
-        part = full
-    return _Step(first, full, part, near and moved > 0, may_link, key)
+    moved = rank_moved(path.move)
+    if moved == NO_RANK:
+        return _Step(first, full, 0.0, False, may_link, key)
+    part = full if moved == RANKS else new_words(full, side_of(coef, moved, extent), path.move[moved])
+    return _Step(first, full, part, near, may_link, key)
 
 
 @njit
@@ -320,18 +336,17 @@ def count_steps(case: Case, path: Path, level: int, v: int, extent: Ints, loops:
     for j in range(first.place, -1, -1):
         outer /= loop[j].bound
         calls = (loop[j].bound - 1) * outer
-        same = stands = True
         within, key = first.may_link, 0
         for r in range(coef.shape[0]):
             step = coef[r, loop[j].dim] * loop[j].step
             # All loops further in fall back.
             value = step - path.at[r]
             path.at[r] += step
-            same = same and value == path.move[r]
-            stands = stands and value == 0
+            path.shift[r] = value
             within = within and _within(reach, r, value)
             if known and reach[r].quantum > 0:
                 key += number_of(reach, r, value)
+        same, stands = alike(path.shift, path.move), still(path.shift)
         if resting and stands:
             continue
         number = calls * (first.part if same else first.full)

@@ -34,7 +34,7 @@ class Boundaries(Charges):
         total += sum(row[3] * n for row, n in zip(self.design.energies, self.instances, strict=True)) * self.steps
         for v in self.spaces:
             plain, asked = self.asked_by_units(v)
-            boxes = math.prod(self.offsets(0, v))
+            boxes = self.unit_words(v)
             words = math.ceil(asked * boxes) * self.widest(1, self.parent(-1, v) or 0, v)
             total += self.price(-1, v, words, 0, math.ceil(plain) * boxes, 1)
         return total

@@ -4,7 +4,7 @@ import itertools
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from typing import Any, TypeVar
@@ -105,37 +105,63 @@ class Unrolled:
         if not held and not self.near(0, v):
             return Fraction(self.steps), Fraction(self.steps)
         moving = self.steps // math.prod(n for d, n in enumerate(self.rest) if still[d])
-        ends = Fraction(self.ends(0, v), math.prod(self.offsets(0, v)))
         single = Fraction(1) if not held else Fraction(0)
         if held and not any(f > 1 for d, f in enumerate(self.factors[0]) if still[d]) and 0 not in self.design.empty:
             places = [self._places(rank).values() for rank in ranks]
             single = math.prod((Fraction(sum(n == 1 for n in own), len(own)) for own in places), start=Fraction(1))
+        least = min(single, *(self._left(rank, range(1, max(self._places(rank)) + 1)) for rank in ranks))
         plain = moved = Fraction(1)
         for d, r in enumerate(shared):
             if r is None or self.rest[d] == 1:
                 continue
-            cancels = any(e != d and self.rest[e] > 1 for e in ranks[r])
             own, share = 1 - Fraction(1, primes(self.rest[d])[0]), self._new_share(ranks[r], d)
-            plain = min(plain, own if share == 1 else Fraction(0))
-            moved = min(moved, own * share + (1 - own) * min(share, ends, single if cancels else 1))
+            back, stays = self._shares_back(ranks[r], d)
+            # A rank may stay while others move or nothing does.
+            plain = min(plain, own * (share == 1) + (1 - own) * ((1 - stays) * (back == 1) + stays * (least == 1)))
+            moved = min(moved, own * share + (1 - own) * ((1 - stays) * back + stays * min(least, back)))
         asked = min(self.steps * moved, moving * moved + (self.steps - moving) * single)
         return max(alone, moving * plain), max(alone, asked)
+
+    def _shares_back(self, rank: Mapping[int, int], d: int) -> tuple[Fraction, Fraction]:
+        """Of the steps outside the innermost loop, over ``d``, that falls back unless it goes on itself.
+
+        The share of the values along the rank that no unit held before, and of the steps in which the rank may stay.
+        """
+        others = [e for e in rank if e != d and self.rest[e] > 1]
+        if len(others) > 1:
+            return self._left(rank, range(1, max(self._places(rank)) + 1)), Fraction(1)
+        own, *other = (
+            (abs(rank[e]) * self.factors[0][e], self.design.bounds[e] // self.factors[0][e]) for e in (d, *others)
+        )
+        moves, by_own, by_other = _moves(own, *other)
+        # By its own loops only outside a loop of the other, too.
+        stays = Fraction(by_own, primes(self.rest[others[0]])[0]) if others else Fraction(0)
+        return self._left(rank, moves), Fraction(1) if by_other else stays
+
+    def unit_words(self, v: int) -> int:
+        """Words that the units below one instance hold together in a step."""
+        return math.prod(len(self._places(rank)) for rank in self.design.ranks[v])
 
     def _places(self, rank: Mapping[int, int]) -> Counter[int]:
         """How many units hold each of the values of a rank in one step."""
         wide = ([abs(c) * i for i in range(self.factors[0][d])] for d, c in rank.items())
         return Counter(sum(parts) for parts in itertools.product(*wide))
 
+    def _left(self, rank: Mapping[int, int], moves: Iterable[int]) -> Fraction:
+        """Share of the values of a rank that no unit held before one of some moves, at least."""
+        held = set(self._places(rank))
+        return min(
+            (Fraction(len(held - {one - move for one in held}), len(held)) for move in moves), default=Fraction(1)
+        )
+
     def _new_share(self, rank: Mapping[int, int], d: int) -> Fraction:
         """Share of the values of a rank that no unit held before a step of the innermost loop, at least.
 
         Whatever is unrolled further out, and so inside that loop.
         """
-        held, outside = set(self._places(rank)), self.design.bounds[d] // self.factors[0][d]
+        outside = self.design.bounds[d] // self.factors[0][d]
         moves = (abs(rank[d]) * self.factors[0][d] * beyond for beyond in divisors(outside) if beyond < outside)
-        return min(
-            (Fraction(len(held - {one - move for one in held}), len(held)) for move in moves), default=Fraction(1)
-        )
+        return self._left(rank, moves)
 
     @kept
     def partition(self, k: int, v: int) -> int:
@@ -172,6 +198,30 @@ def meet(steps: Sequence[tuple[int, int]], far: int, grid: int) -> bool:
     (step, most), (other, other_most) = (*steps, (1, 0))[:2]
     moves = (step * k + other * i for k in range(most + 1) for i in range(-other_most, other_most + 1))
     return grid > 0 and any(move and within(move, far, grid) for move in moves)
+
+
+@cache
+def _moves(own: tuple[int, int], other: tuple[int, int] = (0, 1)) -> tuple[frozenset[int], bool, bool]:
+    """Return how far a rank may move outside an innermost loop, and whether it may stay, by either dimension going on.
+
+    Each has a step and so many iterations.
+    """
+    step, times = own
+    other_step, other_times = other
+    ahead, back = ({step * x for x in ways} for ways in _ways(times))
+    other_ahead, other_back = ({other_step * x for x in ways} for ways in _ways(other_times))
+    on = {x - y for x in ahead for y in other_back | {0}}
+    other_on = {y - x for x in back for y in other_ahead}
+    both = {x + y for x in back for y in other_back | {0}}
+    return frozenset(map(abs, on | other_on | both)) - {0}, 0 in on, 0 in other_on
+
+
+def _ways(times: int) -> tuple[range, range]:
+    """Return how far a dimension of so many iterations may go on in a step, and fall back, one of each loop."""
+    if times == 1:
+        return range(0), range(0)
+    prime = primes(times)[0]
+    return range(1, times // prime + 1), range(1, (times - 1) // (prime - 1) + 1)
 
 
 @cache

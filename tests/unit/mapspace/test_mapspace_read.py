@@ -1,5 +1,6 @@
 """Constraint files: Timeloop's spellings, sets by name, contradictions."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,10 @@ import pytest
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import read_architecture
+from jouleloop.documents.keywords import KEYWORDS
 from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.errors import InputError
+from jouleloop.mapspace.constraints import LoopConstraint
 from jouleloop.mapspace.read import build_constraints, read_constraints, read_mapper
 from jouleloop.mapspace.space import FREE, build_mapspace
 from jouleloop.mapspace.write import to_timeloop_targets
@@ -202,3 +205,10 @@ def test_a_whole_dimension_at_two_levels_must_be_one(bound: int, fits: bool, sim
     else:
         with pytest.raises(InputError, match="M = 4 is not divisible by the product of its constrained factors, 16"):
             build_mapspace(problem, simba, constraints)
+
+
+def test_a_keyword_has_one_row_and_names_a_field_that_loops_have() -> None:
+    names = [one.name for one in KEYWORDS]
+    assert len(set(names)) == len(names)
+    assert {one.field for one in KEYWORDS if one.field} <= {field.name for field in fields(LoopConstraint)}
+    assert all(set(one.kinds) <= {"temporal", "spatial", "bypass"} for one in KEYWORDS)

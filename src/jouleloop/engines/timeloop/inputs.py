@@ -17,8 +17,9 @@ from jouleloop.engines.protocol import Target
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
 from jouleloop.mapping.mapping import LevelMapping, Mapping, end_text
 from jouleloop.mapping.reuse import write_reuse
-from jouleloop.mapspace.constraints import Constraints, LoopConstraint
+from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.maximize import resolve_sizes
+from jouleloop.mapspace.write import stated_loops
 from jouleloop.model.semantics import rules_of
 from jouleloop.workload.problem import Problem
 
@@ -243,7 +244,7 @@ def constraint_targets(problem: Problem, arch: Architecture, constraints: Constr
         level = constraints.level(name)
         kinds = [("temporal", level.temporal)] + ([("spatial", level.spatial)] if max(fanout) > 1 else [])
         for kind, constraint in kinds:
-            body = _loop_constraint(constraint) | write_reuse(level.reuse, kind, spaces)
+            body = stated_loops(constraint, problem.shape) | write_reuse(level.reuse, kind, spaces)
             if kind == "spatial" and fanout[0] == 1 and not {"permutation", "split"} & set(body):
                 # Without this Timeloop's mapper leaves most loops out of a fan-out along Y only: it keeps the canonical
                 # order there but counts split points as if loops of bound 1 came first (3.0.3, mapspaces/uber.cpp).
@@ -363,19 +364,3 @@ def _unwritable(level: LevelMapping, fanout: tuple[int, int]) -> list[Fault]:
                 )
             )
     return faults
-
-
-def _loop_constraint(constraint: LoopConstraint) -> dict[str, Any]:
-    signs = (("=", constraint.factors), ("<=", constraint.max_factors), (">=", constraint.min_factors))
-    factors = " ".join(f"{dimension}{sign}{value}" for sign, group in signs for dimension, value in group.items())
-    permutation = "".join(constraint.permutation)
-    if constraint.outer_permutation:
-        permutation += "_" + "".join(constraint.outer_permutation)
-    body: dict[str, Any] = {}
-    if factors:
-        body["factors"] = factors
-    if permutation:
-        body["permutation"] = permutation
-    if constraint.split is not None:
-        body["split"] = constraint.split
-    return body

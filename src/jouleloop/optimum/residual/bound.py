@@ -14,8 +14,10 @@ from jouleloop.model.arrays import (
     Ints,
     Record,
     Records,
+    copy_rows,
 )
-from jouleloop.model.kernel import copy_rows
+from jouleloop.model.links import mesh_below, neighbour_of
+from jouleloop.model.steps import moves
 from jouleloop.optimum.costs import vectors
 from jouleloop.optimum.residual.state import Design, Unrolled, value_of
 
@@ -170,11 +172,11 @@ def may_link(design: Design, unrolled: Unrolled, v: int, level: int, extent: Int
     ranks, dims = coef.shape
     for d in range(dims):
         left = -(-bounds[d] // extent[d])
-        moves = coef[:, d].max() > 0
+        moving = moves(coef, d)
         # In the last pass units may be others than before, or fewer.
-        if factors[d] > 1 and (moves or numbers[0] > 1) and left % factors[d] > 0:
+        if factors[d] > 1 and (moving or numbers[0] > 1) and left % factors[d] > 0:
             return True
-        if factors[d] > 1 and moves and extent[d] != largest[d]:
+        if factors[d] > 1 and moving and extent[d] != largest[d]:
             return True
     least = np.zeros(ranks, np.int64)
     for r in range(ranks):
@@ -189,10 +191,11 @@ def may_link(design: Design, unrolled: Unrolled, v: int, level: int, extent: Int
 
 
 @njit
-def _meets(coef: Ints, fanout: Record, loops: Records, extent: Ints, least: Ints) -> bool:
+def _meets(coef: Ints, outer: Record, loops: Records, extent: Ints, least: Ints) -> bool:
     """Whether two mesh neighbours of an arrangement are apart by multiples of the ``least`` move, by rank."""
-    ranks = coef.shape[0]
-    units, columns, rows = _lay_out(fanout, loops)
+    ranks, units, mesh = coef.shape[0], 1, mesh_below(outer, loops)
+    for i in range(loops.shape[0]):
+        units *= loops[i].bound
     offsets = np.zeros((units, ranks), np.int64)
     for unit in range(units):
         rest = unit
@@ -202,9 +205,9 @@ def _meets(coef: Ints, fanout: Record, loops: Records, extent: Ints, least: Ints
                 offsets[unit, r] += coef[r, d] * extent[d] * (rest % loops[i].bound)
             rest //= loops[i].bound
     for unit in range(units):
-        for side in range(2):
-            other = unit + (columns if side else 1)
-            if (side == 0 and other % columns == 0) or other >= units or other // columns >= rows:
+        for way in range(4):
+            other = neighbour_of(unit, way, units, mesh)
+            if other < 0:
                 continue
             apart, alike = False, True
             for r in range(ranks):
@@ -214,19 +217,6 @@ def _meets(coef: Ints, fanout: Record, loops: Records, extent: Ints, least: Ints
             if apart and alike:
                 return True
     return False
-
-
-@njit
-def _lay_out(fanout: Record, loops: Records) -> tuple[int, int, int]:
-    """Return the units of an arrangement, and the columns and rows that they lie on."""
-    units, along_x, along_y = 1, 1, 1
-    for i in range(loops.shape[0]):
-        units *= loops[i].bound
-        if loops[i].axis == 0:
-            along_x *= loops[i].bound
-        else:
-            along_y *= loops[i].bound
-    return units, max(along_x, fanout.fanout_x), max(along_y, fanout.fanout_y)
 
 
 @njit

@@ -25,11 +25,12 @@ from jouleloop.model.arrays import (
     NestArrays,
     Records,
     WorkArrays,
+    copy_row,
 )
 from jouleloop.model.collapse import collapse
-from jouleloop.model.kernel import box_words, copy_row
+from jouleloop.model.kernel import box_words
 from jouleloop.model.price import price, utilize
-from jouleloop.model.residual import FLAT, Boundary, count_boundary, flatten_loops
+from jouleloop.model.residual import FLAT, Boundary, count_boundary, flatten_loops, last_at_start
 
 #: Most dimensions of a problem: every subset of those that are in their last iteration is a state.
 MOST_DIMS = 8
@@ -89,23 +90,6 @@ def fetched_words(
 
 
 @njit
-def _points(loop: Records, first: int, total: int, spatial_states: Floats) -> float:
-    """Return the points of all visited units, given those of one step by state; see `fetched_words`."""
-    states = spatial_states.shape[0]
-    for k in range(first, total):
-        bit = 1 << loop[k].dim
-        for state in range(states - 1, -1, -1):
-            inner = state & ~bit
-            if loop[k].kind == SPATIAL:
-                if loop[k].residual > 1:
-                    spatial_states[state] = spatial_states[inner]
-            else:
-                ends = loop[k].residual if state & bit else loop[k].bound
-                spatial_states[state] += (ends - 1) * spatial_states[inner]
-    return float(spatial_states[states - 1])
-
-
-@njit
 def _slides(coef: Ints) -> bool:
     """Return whether several dimensions move a rank of a data space."""
     slides = False
@@ -115,18 +99,6 @@ def _slides(coef: Ints) -> bool:
             moving += coef[r, d] != 0
         slides = slides or moving > 1
     return slides
-
-
-@njit
-def _count_operations(loop: Records, begin: int, middle: int, total: int, shared: Floats) -> float:
-    """Return the operations of a unit: those of every unit that a step visits; ``shared`` is room by state."""
-    shared[:] = 1.0
-    for k in range(begin, middle):
-        bit = 1 << loop[k].dim
-        for state in range(shared.shape[0] - 1, -1, -1):
-            inner = state if loop[k].residual == 1 else state & ~bit
-            shared[state] = shared[inner] * (loop[k].residual if state & bit else loop[k].bound)
-    return _points(loop, middle, total, shared) / _visited(loop, begin, middle, total)
 
 
 @njit
@@ -164,6 +136,15 @@ class _Tile(NamedTuple):
 
 
 @njit
+def _count_operations(loop: Records, begin: int, middle: int, total: int, tile: _Tile) -> float:
+    """Return the operations of a unit: every unit that a step visits does one, as if every step moved a word."""
+    tile.words[:] = 1.0
+    moving = np.ones(tile.early.shape[0], np.bool_)
+    fetched_words(moving, loop, begin, middle, total, tile.words, tile.shared, tile.whole)
+    return float(tile.shared[tile.shared.shape[0] - 1] / _visited(loop, begin, middle, total))
+
+
+@njit
 def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays, work: WorkArrays) -> float:
     """Write at most the transfers that Timeloop counts; return the operations of a unit, which are exact.
 
@@ -179,13 +160,13 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
         np.ones(dims, np.int64), np.ones(dims, np.int64), np.empty(dims, np.int64), np.empty(dims, np.bool_),
         np.empty(states), np.empty(states), np.empty(states, np.bool_),
     )  # fmt: skip
-    operations = _count_operations(loop, start[0, SPATIAL], start[0, TEMPORAL], total, tile.shared)
+    operations = _count_operations(loop, start[0, SPATIAL], start[0, TEMPORAL], total, tile)
     for level in range(levels):
         begin, middle, after = start[level, SPATIAL], start[level, TEMPORAL], start[level + 1, SPATIAL]
         around = _Around(loop, begin, middle, after, total, operations)
         for k in range(begin, middle):
             tile.held[loop[k].dim] *= loop[k].bound
-        _starts_last(loop, middle, total, tile.early)
+        last_at_start(loop, middle, total, tile.early)
         _size_last(bounds, tile.held, tile.early, tile.size)
         for v in range(layer.coef.shape[0]):
             work.access[level, v].sibling = box_words(layer.coef[v], tile.size) if middle > begin else 0
@@ -197,7 +178,7 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
         for k in range(middle, after):
             tile.held[loop[k].dim] *= loop[k].bound
         copy_row(tile.held, tile.extent)
-        _starts_last(loop, after, total, tile.early)
+        last_at_start(loop, after, total, tile.early)
         _size_last(bounds, tile.held, tile.early, tile.size)
         for v in range(layer.coef.shape[0]):
             work.access[level, v].tile = box_words(layer.coef[v], tile.size)
@@ -275,15 +256,6 @@ def _most_sharing(coef: Ints, loop: Records, begin: int, middle: int) -> float:
                 most = max(most, float(loop[k].bound))
         apart *= most
     return units / apart
-
-
-@njit
-def _starts_last(loop: Records, first: int, total: int, early: Bools) -> None:
-    """Write by dimension whether the first iterations of all loops from ``first`` outward are their last."""
-    early[:] = True
-    for k in range(first, total):
-        if loop[k].residual > 1:
-            early[loop[k].dim] = False
 
 
 @njit

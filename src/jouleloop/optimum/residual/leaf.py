@@ -3,9 +3,9 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import SPATIAL, TEMPORAL, Floats, Ints, NestArrays, Records
+from jouleloop.model.arrays import SPATIAL, TEMPORAL, Floats, Ints, NestArrays, Records, copy_row, copy_rows
 from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
-from jouleloop.model.kernel import box_words, copy_row, copy_rows
+from jouleloop.model.kernel import held_words
 from jouleloop.model.price import fits
 from jouleloop.model.residual import has_residuals
 from jouleloop.optimum.order import free_group, order_after, reverse, sort_by_rank
@@ -32,11 +32,7 @@ def tile_words(design: Design, level: int, extent: Ints, size: Ints) -> int:
     bounds = design.target.layer.bounds
     for d in range(bounds.shape[0]):
         size[d] = min(extent[d], bounds[d])
-    needed = 0
-    for v in range(design.relevant.shape[0]):
-        if design.keep[level, v]:
-            needed += box_words(design.target.layer.coef[v], size)
-    return needed
+    return held_words(design.target.layer.coef, design.keep[level], size)
 
 
 @njit

@@ -1,8 +1,7 @@
 """How often words pass boundaries at least where the order of all loops outside is known; docs/search-residual.md."""
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import TEMPORAL, Bools, Floats, NestArrays
-from jouleloop.model.kernel import copy_row
+from jouleloop.model.arrays import TEMPORAL, Bools, Floats, NestArrays, copy_row
 from jouleloop.optimum.residual.ahead import Stepping, again_times
 from jouleloop.optimum.residual.bound import crossing_pj
 from jouleloop.optimum.residual.ends import ends_once
