@@ -52,7 +52,7 @@ def judged(data: dict[str, Any]) -> str:
     return ""
 
 
-@in_shares(30, 4)
+@in_shares(16, 4)
 def test_the_verifier_has_the_ways_of_the_search_and_no_bound_above_them(seeds: range) -> None:
     compared = Counter[bool]()
     for seed in seeds:
