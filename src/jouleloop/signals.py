@@ -6,6 +6,7 @@ raise `Ended` once, what follows from it is not disturbed, and a process that do
 
 import _thread
 import contextlib
+import logging
 import math
 import os
 import signal
@@ -179,8 +180,15 @@ def give_up_when_told(first: Callable[[], None], last: Callable[[], None]) -> No
             last()
             leave(number)
 
+    # Nobody asks a task that is struck what it raised, which asyncio would write with a traceback.
+    logging.getLogger("asyncio").addFilter(_not_ended)
     for number in _SIGNALS[:2]:
         signal.signal(number, end)
+
+
+def _not_ended(record: logging.LogRecord) -> bool:
+    """Whether a record of a log is of something else than a signal that ended what ran."""
+    return not (record.exc_info and isinstance(record.exc_info[1], Ended))
 
 
 def let_it_end() -> None:

@@ -156,3 +156,28 @@ def test_what_is_left_at_the_end_is_not_disturbed(number: int) -> None:
         print("locks removed", flush=True)
         """)
     assert (code, text) == (0, "locks removed\n")
+
+
+def test_tasks_that_are_struck_leave_no_traceback() -> None:
+    # As Snakemake does: the loop goes on after the signal, and wakes the task that waited for the one it struck.
+    code, text = outcome("""
+        import asyncio
+
+        async def struck():
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        async def waits():
+            await asyncio.gather(struck(), struck())
+
+        async def last():
+            await asyncio.sleep(0)
+
+        signals.give_up_when_told(lambda: None, lambda: None)
+        runner = asyncio.Runner()
+        for one in (waits, last, last):
+            try:
+                runner.run(one())
+            except signals.Ended:
+                print("told", flush=True)
+        """)
+    assert (code, text) == (0, "told\ntold\n")

@@ -20,6 +20,7 @@ from jouleloop.optimum import optimise
 from jouleloop.optimum.incumbent import Incumbent, Outside, Walker
 from jouleloop.optimum.limit import Limit, Watch
 from jouleloop.optimum.optimise import Search, search_mapspace
+from shares import by_kind
 
 
 def allowed(space: MapSpace, mapping: Mapping) -> bool:
@@ -49,10 +50,10 @@ def allowed(space: MapSpace, mapping: Mapping) -> bool:
     return True
 
 
-@pytest.mark.parametrize("kind", ["general", "windows", "arrays"])
-def test_it_is_allowed_and_no_better_than_the_optimum(kind: str) -> None:
+@by_kind(("general", "windows", "arrays"), 12, 4)
+def test_it_is_allowed_and_no_better_than_the_optimum(kind: str, seeds: range) -> None:
     shown = near = 0
-    for seed in range(12):
+    for seed in seeds:
         try:
             problem, target = load(draw_case(seed, kind))
             optimum = NativeEngine().search(problem, target).evaluation
@@ -85,8 +86,8 @@ def test_it_is_allowed_and_no_better_than_the_optimum(kind: str) -> None:
         limit = max(found.value, 1.1 * stopped.lower_bound)
         assert stopped.evaluation.energy_pj <= limit * (1 + 1e-9), seed
         shown += 1
-    assert shown > 5
-    assert near >= 0.9 * shown
+    assert shown > len(seeds) // 3
+    assert near >= 0.9 * shown - 0.5
 
 
 @cache
