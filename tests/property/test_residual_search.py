@@ -119,7 +119,7 @@ def draw_mesh(seed: int) -> Case:
     return Case(**{**bare.as_json(), "ert": few_energies(rng, components(bare))})
 
 
-@in_shares(400, first=60)
+@in_shares(240, first=60)
 def test_along_both_axes_the_search_finds_the_least(seeds: range) -> None:
     compared = parted = 0
     for seed in seeds:
