@@ -70,18 +70,18 @@ def _shares_back(row: Ints, factors: Ints, bounds: Ints, rest: Ints, d: int) -> 
     reached = np.zeros(units.shape[0], np.bool_)
     reached[:] = others > 1
     by_other, by_own = others > 1, False
-    for x in range(times[d] if others < 2 else 0):
-        ahead, back = _ways(x, times[d])
-        for y in range(times[e] if others == 1 else 1):
-            other_ahead, other_back = (False, True) if others == 0 else _ways(y, times[e])
+    ahead, back = _ways(times[d])
+    other_ahead, other_back = _ways(times[e]) if others == 1 else (0, 0)
+    for x in range(1, 1 + max(ahead, back) if others < 2 else 0):
+        for y in range(1 + max(other_ahead, other_back)):
             one, other = steps[d] * x, steps[e] * y
             apart, both = abs(one - other), one + other
-            if (ahead and (y == 0 or other_back)) or (back and other_ahead):
-                by_own |= apart == 0 and ahead
-                by_other |= apart == 0 and back and other_ahead
-                if apart < reached.shape[0]:
-                    reached[apart] = True
-            if back and (y == 0 or other_back) and both < reached.shape[0]:
+            on, other_on = x <= ahead and y <= other_back, x <= back and 0 < y <= other_ahead
+            by_own |= apart == 0 and on
+            by_other |= apart == 0 and other_on
+            if (on or other_on) and apart < reached.shape[0]:
+                reached[apart] = True
+            if x <= back and y <= other_back and both < reached.shape[0]:
                 reached[both] = True
     share = 1.0
     for move in range(1, reached.shape[0]):
@@ -92,10 +92,10 @@ def _shares_back(row: Ints, factors: Ints, bounds: Ints, rest: Ints, d: int) -> 
 
 
 @njit
-def _ways(x: int, times: int) -> tuple[bool, bool]:
-    """Whether a dimension of so many iterations may go on by ``x`` in a step, and fall back by it: one of each loop."""
+def _ways(times: int) -> tuple[int, int]:
+    """Return how far a dimension of so many iterations goes on in a step, and falls back, at most: one of each loop."""
     prime = _least_prime(times)
-    return 1 <= x <= times // prime, 1 <= x <= (times - 1) // (prime - 1)
+    return times // prime, (times - 1) // (prime - 1)
 
 
 @njit
@@ -113,8 +113,11 @@ def _new_share(row: Ints, factors: Ints, d: int, outside: int) -> float:
     """
     units, share = instances_at(row, factors), 1.0
     for beyond in range(1, outside):
+        move = abs(row[d]) * factors[d] * beyond
+        if move >= units.shape[0]:
+            break
         if outside % beyond == 0:
-            share = min(share, _share_of(units, abs(row[d]) * factors[d] * beyond))
+            share = min(share, _share_of(units, move))
     return share
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from jouleloop.jit import njit, record
 from jouleloop.model.arrays import Bools, Floats, Ints, Records
-from jouleloop.optimum.words import instances_at
+from jouleloop.optimum.words import instances_at, served_at
 
 
 @record
@@ -182,11 +182,7 @@ def _left(held: Ints, moves: Bools) -> tuple[float, float]:
     for move in range(1, farthest + 1):
         if not (moves[reach + move] or moves[reach - move]):
             continue
-        served = ahead = 0
-        for i in range(farthest + 1 - move):
-            if held[i] > 0 and held[i + move] > 0:
-                served += 1
-                # As many lie at the other end of a move back, places being alike from both ends.
-                ahead += held[i]
-        most_boxes, most_instances = max(most_boxes, served), max(most_instances, ahead)
+        # As many lie at the other end of a move back, places being alike from both ends.
+        served = served_at(held, move)
+        most_boxes, most_instances = max(most_boxes, (served > 0).sum()), max(most_instances, served.sum())
     return 1.0 - most_boxes / boxes, 1.0 - most_instances / instances
