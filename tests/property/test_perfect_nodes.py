@@ -33,13 +33,13 @@ from jouleloop.model.evaluate import count_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.network import is_wired, takes_energy
 from jouleloop.optimum import regroup
-from jouleloop.optimum.arrays import ENERGY, SPREAD, Tally, new_best, new_counters, new_log
-from jouleloop.optimum.descend import _bound_child, _bound_order
+from jouleloop.optimum.arrays import ENERGY, SPREAD, new_best
+from jouleloop.optimum.descend import _bound_order
 from jouleloop.optimum.groups import Groups, groups_of
 from jouleloop.optimum.mesh import find_neighbours, has_windows
 from jouleloop.optimum.optimise import Search
 from jouleloop.optimum.order import free_group, run_length
-from jouleloop.optimum.path import asks, enter_pj, extents, floor_pj_of, next_cut
+from jouleloop.optimum.path import asks, enter_pj, extents, floor_pj_of, least_cycles, next_cut
 from property.test_residual_nodes import orders_of
 from sample import ordered_factors
 from shares import by_kind, check_all
@@ -236,20 +236,15 @@ class Part:
         extents(case, level, point, extent)
         while self.neighbours and asks(case, path, level, point, extent):
             find_neighbours(case, path, solver.arrangements, solver.parts.runs[self.unrolling])
-        stack.work[4][:] = self._digits(point)
-        stack.child[0]["point"] = point
         moving[:n] = [d for d, _ in loops]
-        steps = float(solver.parts.steps[self.unrolling])
-        tally = Tally(ENERGY, new_best(), new_counters(), self.search.new_found(), new_log())
-        _, further_pj, cycles = _bound_child(case, path, steps, level, 0, n, tally, stack)
-        moving[:n] = [d for d, _ in loops]
-        extents(case, level, point, extent)
         certain_pj, bound_pj = _bound_order(case, path, level, point, moving, n, extent)
+        steps = float(solver.parts.steps[self.unrolling])
+        cycles = least_cycles(case.target.hardware.levels, path.traffic[level - 1], steps)
         total = int(path.node[level]["loops"]) + n
         path.node[level - 1]["loops"], path.node[level - 1]["point"] = total, point
         path.certain_pj[level - 1] = certain_pj
         least_pj, least = self.follow(level - 1, nests)
-        self.check(max(bound_pj, further_pj), least_pj, "order", level, loops)
+        self.check(bound_pj, least_pj, "order", level, loops)
         assert steps <= cycles <= least, (self.name, "cycles", level, loops, cycles, least)
         return least_pj, least
 

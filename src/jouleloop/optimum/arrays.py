@@ -628,7 +628,7 @@ class Stack(NamedTuple):
     profile
         Of `PROFILE`, by level.
     work, chosen
-        Work space, shapes (11, dimensions) and (levels,): a part that makes no array counts no references.
+        Work space, shapes (8, dimensions) and (levels,): a part that makes no array counts no references.
     """
 
     child: Records
@@ -860,7 +860,7 @@ def new_stack(levels: int, dims: int, points: int, rows: int = 1024) -> Stack:
         np.zeros(levels, np.int64),
         np.zeros(levels),
         np.zeros(levels, PROFILE),
-        np.empty((11, dims), np.int64),
+        np.empty((8, dims), np.int64),
         np.empty(levels, np.int64),
     )
 

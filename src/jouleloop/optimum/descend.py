@@ -41,8 +41,8 @@ from jouleloop.optimum.arrays import (
     Stack,
     Tally,
 )
-from jouleloop.optimum.bounds import admits, further, passable
-from jouleloop.optimum.lattice import digit, index_of
+from jouleloop.optimum.bounds import further, passable
+from jouleloop.optimum.lattice import digit
 from jouleloop.optimum.mesh import has_windows
 from jouleloop.optimum.order import (
     ascends,
@@ -267,78 +267,6 @@ def _bound_order(
 
 
 @njit
-def _only_cut(case: Case, level: int, target: Ints, inner: Ints, moving: Ints) -> tuple[int, int]:
-    """Read the cut of a tile at a level that admits one only: the point of the tile inside, and how many loops.
-
-    Writes its divisor indices and the dimensions of its loops. The point is -1 where there is no cut, -2 where there
-    may be several, or several orders of its loops.
-    """
-    axis = case.grid.axis
-    divisor = case.grid.divisor
-    slots = case.slots
-    point = 0
-    n = 0
-    for d in range(target.shape[0]):
-        whole = divisor[d, target[d]].value
-        part = 1
-        if slots[level, d].fixed != 0:
-            if whole % slots[level, d].fixed != 0:
-                return -1, 0
-            part = whole // slots[level, d].fixed
-        else:
-            for k in range(level):
-                if slots[k, d].fixed == 0:
-                    return -2, 0
-                part *= slots[k, d].fixed
-            if whole % part != 0 or not admits(slots, level, d, whole // part):
-                return -1, 0
-        inner[d] = index_of(divisor[d], axis[d].count, part)
-        point += inner[d] * axis[d].radix
-        if part != whole:
-            moving[n] = d
-            n += 1
-    sort_by_rank(slots, level, moving, n)
-    start, stop = free_group(slots, level, moving, n)
-    return (point, n) if stop - start < 2 else (-2, 0)
-
-
-@njit
-def _bound_child(
-    case: Case, path: Path, steps: float, level: int, row: int, n: int, tally: Tally, stack: Stack
-) -> tuple[float, float, float]:
-    """Place the loops of a child; return what is certain then, its bound [pJ], and its cycles, at least.
-
-    Its ``n`` loops are in the work space. Without a log it is followed inward while there is one way only.
-    """
-    point = stack.child[row].point
-    sure_pj, bound_pj = _bound_order(case, path, level, point, stack.work[5], n, stack.work[6])
-    if tally.log.used[0] >= 0:
-        return sure_pj, bound_pj, steps
-    target, tile, moving, extent = stack.work[4], stack.work[8], stack.work[9], stack.work[10]
-    for d in range(target.shape[0]):
-        tile[d] = target[d]
-    certain_pj = sure_pj
-    cycles = least_cycles(case.target.hardware.levels, path.traffic[level - 1], steps)
-    while level > 1 and not beaten(tally.mode, tally.best, bound_pj, cycles):
-        loops = path.node[level].loops + n
-        inner, n = _only_cut(case, level - 1, tile, tile, moving)
-        if inner == -1:
-            return sure_pj, np.inf, cycles
-        if inner == -2:
-            break
-        level -= 1
-        path.node[level].loops = loops
-        path.node[level].point = point
-        path.certain_pj[level] = certain_pj
-        point = inner
-        extents(case, level, point, extent)
-        certain_pj, further_pj = _bound_order(case, path, level, point, moving, n, extent)
-        bound_pj = max(bound_pj, further_pj)
-        cycles = max(cycles, least_cycles(case.target.hardware.levels, path.traffic[level - 1], steps))
-    return sure_pj, bound_pj, cycles
-
-
-@njit
 def _has_room(stack: Stack, level: int, rows: int) -> bool:
     """Whether so many more children of a level have room; else the stack says that it has to grow."""
     needed = stack.region[level].end + rows
@@ -470,7 +398,10 @@ def _list_orders(case: Case, path: Path, steps: float, level: int, row: int, tal
                 reverse(moving, shared, stop)
                 more = order_after(moving, start, stop)
                 continue
-        certain_pj, bound_pj, cycles = _bound_child(case, path, steps, level, row, n, tally, stack)
+        certain_pj, bound_pj = _bound_order(case, path, level, point, moving, n, extent)
+        cycles = steps
+        if tally.log.used[0] < 0:
+            cycles = least_cycles(case.target.hardware.levels, path.traffic[level - 1], steps)
         code = encode_order(moving, n)
         if beaten(mode, best, bound_pj, cycles):
             counters[0].cut_bound += 1
