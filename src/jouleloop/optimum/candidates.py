@@ -147,8 +147,6 @@ class Candidates:
         self.mirrored = self._leave_out(mirrors) if self.whole else 0
         self._tables: dict[tuple[int, int, bool], tuple[int, int]] = {}
         self._loops: list[Arrangement] = []
-        #: By level and number of factors their arrangements, where these are not all.
-        self._some: dict[tuple[int, int], tuple[Arrangement, ...]] = {}
 
     @cached_property
     def row(self) -> Ints:
@@ -232,40 +230,14 @@ class Candidates:
         key = (level, n, matter)
         if key not in self._tables:
             slot, factors = self.space.spatial[level], self._own[level][n]
-            options: tuple[Arrangement, ...] = self._some.get((level, n), ((),))
-            if slot is not None and (level, n) not in self._some:
+            options: tuple[Arrangement, ...] = ((),)
+            if slot is not None:
                 options = arrangements_of(slot, factors, self.space.arch.fanout[-1 - level])
                 options = _distinct(options) if matter else options[:1]
             first = len(self._loops)
             self._loops += options
             self._tables[key] = first, first + len(options)
         return self._tables[key]
-
-    def split(self, level: int, groups: Sequence[Sequence[Sequence[int]]]) -> None:
-        """Let an unrolling be several, each with some arrangements of a level; they are listed anew. None is merged.
-
-        Parameters
-        ----------
-        groups
-            By number of the level's factors groups of arrangements, as places among all that `arranged` lists.
-        """
-        before = [self.arranged(level, n)[0] for n in range(len(groups))]
-        counts = np.array([len(own) for own in groups])
-        if counts[self.ids[:, level]].sum() > MOST_UNROLLINGS:
-            return
-        rows = [factors for factors, own in zip(self.rows[level], groups, strict=True) for _ in own]
-        some = [tuple(self._loops[before[n] + k] for k in one) for n, own in enumerate(groups) for one in own]
-        many = counts[self.ids[:, level]]
-        ids = np.repeat(self.ids, many, axis=0)
-        within = np.arange(len(ids)) - np.repeat(np.cumsum(many) - many, many)
-        ids[:, level] = (np.cumsum(counts) - counts)[ids[:, level]] + within
-        self.ids = self.members = ids
-        self.group = np.arange(len(ids))
-        self.group_end = self.group + 1
-        self.rows = self._own = [rows if k == level else own for k, own in enumerate(self.rows)]
-        self._some.update({(level, n): one for n, one in enumerate(some)})
-        self.__dict__.pop("row", None)
-        self._tables, self._loops = {}, []
 
     def loops_after(self, counts: Ints, loops: Records) -> tuple[Ints, Records]:
         """Return `Arrangements.counts` and `Arrangements.loops` with all that `arrange` has added since these."""

@@ -66,7 +66,7 @@ def certify(
         work = write.argue(about, value, parts)
     else:
         # A certificate names every unrolling.
-        search = Search(space, costs, semantics, mirrored=False, links=False)
+        search = Search(space, costs, semantics, mirrored=False)
         search.solver.list_all()
         count = search.solver.count
         work = _write_parts(search, mode_of(objective), _incumbent(objective, result.evaluation), parts)
@@ -99,7 +99,7 @@ def check_known(
 
 def write_floor(space: MapSpace, costs: EnergyCosts, semantics: str, least_pj: float) -> list[dict[str, Any]]:
     """Return the parts that show that no mapping costs less than some energy [pJ], but those that bounds rule out."""
-    search = Search(space, costs, semantics, mirrored=False, links=False)
+    search = Search(space, costs, semantics, mirrored=False)
     search.solver.list_all()
     parts: list[dict[str, Any]] = []
     best = arrays.new_best(delay_power=delay_power_of(OBJECTIVES["energy"]))

@@ -1,7 +1,6 @@
 """What networks charge for a word at least, and how many instances of a level may share what they hold.
 
-`docs/proof.md` states the lemmas *hops* and *distributed multicast*, `docs/search.md` *links are paid* and
-*ways apart*. Designs without such networks take an empty table.
+`docs/proof.md` states the lemmas *hops* and *distributed multicast*. Designs without such networks take an empty table.
 """
 
 import numpy as np
@@ -23,7 +22,7 @@ from jouleloop.model.arrays import (
 )
 from jouleloop.model.links import hops_to
 from jouleloop.model.network import is_wired, takes_energy
-from jouleloop.optimum.arrays import CHARGE, MOVED, PLAIN, STANDING
+from jouleloop.optimum.arrays import CHARGE, MOVED, PLAIN
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.words import boxes_by_row
 
@@ -74,65 +73,14 @@ def _span_boxes(loops: Records, moves: Bools, low: Ints, high: Ints) -> None:
         high[box, column] = row
 
 
-def split_by_hops(hardware: HardwareArrays, layer: LayerArrays, side: Records, candidates: Candidates) -> None:
-    """Let an unrolling wait once for each best way that words can go, with the arrangements that are no better.
-
-    How far the words of every data space go follows from the arrangement: one is least for weights, another for inputs.
-    """
-    moves = (layer.coef != 0).any(axis=1)
-    for level in range(len(hardware.levels)):
-        rows = candidates.row[level, : len(candidates.rows[level])]
-        if not is_wired(hardware.networks[level : level + 1]) or not len(rows):
-            continue
-        places = []
-        for n in range(len(rows)):
-            if candidates.arrangements > _MOST_ARRANGED:
-                return
-            places.append(candidates.arranged(level, n))
-        owner = np.repeat(np.arange(len(rows)), [last - first for first, last in places])
-        one = np.concatenate([np.arange(*place) for place in places])
-        least = np.full((len(one), len(moves)), np.inf)
-        counts, loops = candidates.loops
-        columns, lines = hardware.levels[["fanout_x", "fanout_y"]][level].tolist()
-        apart = np.stack([one, one + 1], axis=1)
-        _least_hops(counts, loops, apart, moves, columns, lines, rows.prod(axis=1)[owner], least)
-        # Where boxes may be fewer than indices that move them, nothing is known.
-        for v in range(len(moves)):
-            least[_Rows(hardware, layer, side, level, v, rows).overlaps[owner], v] = 0.0
-        ends = np.cumsum(np.bincount(owner, minlength=len(rows)))
-        candidates.split(level, [_no_better(own) for own in np.split(least, ends[:-1])])
-
-
-def _no_better(hops: Floats) -> list[list[int]]:
-    """Return groups of rows: each that no other is as low as in all columns, with rows that are no lower."""
-    kinds, kind_of = np.unique(hops, axis=0, return_inverse=True)
-    # In this order none is as low as one before.
-    heads: list[int] = []
-    groups: dict[int, list[int]] = {}
-    head_of = []
-    for n, kind in enumerate(kinds):
-        head = next((h for h in heads if (kinds[h] <= kind).all()), n)
-        if head == n:
-            heads.append(n)
-        head_of.append(head)
-    for k, kind in enumerate(kind_of.ravel().tolist()):
-        groups.setdefault(head_of[kind], []).append(k)
-    return list(groups.values())
-
-
 def find_charges(
     space: MapSpace,
     hardware: HardwareArrays,
     layer: LayerArrays,
     side: Records,
     candidates: Candidates,
-    *,
-    links: bool = True,
 ) -> Records:
-    """Return `Parts.charge`; it knows no levels where no network takes energy and none is distributed.
-
-    ``links``: whether what neighbours hand on is charged (lemma *links are paid*).
-    """
+    """Return `Parts.charge`; it knows no levels where no network takes energy and none is distributed."""
     levels, spaces = len(hardware.levels), layer.coef.shape[0]
     spreads = [level.network.spreads for level in reversed(space.arch.levels)]
     if not takes_energy(hardware.networks) and not any(spreads):
@@ -157,8 +105,6 @@ def find_charges(
                 plain = level > 0 and not any(space.reuse) and not any(spreads)
                 own_hops = None if hops is None else hops[:, v]
                 _fill_charge(hardware, row, own_hops, found, plain=plain)
-                if links:
-                    _raise_charge(hardware, row, own_hops, found)
     return table
 
 
@@ -170,15 +116,11 @@ class _Rows:
     ) -> None:
         self.level, self.v, self.written = level, v, bool(layer.read_write[v])
         self.instances = rows.prod(axis=1)
-        self.multicasts = not bool(layer.reuse["no_multicast"][level, v])
         #: Whether any of its ranks is shared, and, by row, whether such a rank is unrolled here, so that links serve.
         self.shares = bool((side["halo"][v] >= 0).any())
         #: Distinct boxes at least, and of those what moving links cannot serve.
         self.distinct, widest, self.near = boxes_by_row(layer.coef[v], side["halo"][v], rows)
         self.linkless = self.distinct / widest
-        #: Whether boxes can be fewer than indices that move them: several dimensions of one rank are unrolled.
-        self.overlaps = ((rows > 1) @ (layer.coef[v] != 0).T.astype(np.int64) > 1).any(axis=1)
-        self.most = rows[:, (layer.coef[v] != 0).any(axis=0)].prod(axis=1)
         #: Whether a stride leaves gaps: then fewer words than a box holds may pass a level that keeps nothing.
         self.gaps = bool((np.abs(layer.coef[v]) > 1).any())
         place = np.arange(max(1, int(self.instances.max())))
@@ -248,40 +190,6 @@ def _add(found: Floats, row: _Rows, each_pj: Floats) -> None:
     """Add what every word that is asked for costs: plain steps ask for all boxes, moved ones for those at the ends."""
     found[:, PLAIN] += each_pj * row.distinct
     found[:, MOVED] += each_pj * row.linkless
-
-
-def _raise_charge(hardware: HardwareArrays, row: _Rows, hops: Floats | None, found: Records) -> None:
-    """Raise what steps cost to what the words take that are asked for and those that neighbours hand on together."""
-    meshes = [
-        network
-        for network in hardware.networks[row.level]
-        if network["kind"] in (MESH_BACK, MESH_IN) and not _goes_twice(hardware, row, network)
-    ]
-    keys = np.stack([row.instances, row.most, row.distinct, row.linkless], axis=1).astype(np.int64)
-    kinds, kind_of = np.unique(keys, axis=0, return_inverse=True)
-    least = np.zeros((len(kinds), 3))
-    for n, (instances, most, distinct, linkless) in enumerate(kinds.tolist()):
-        far = np.concatenate([[0.0], np.cumsum(np.sort(row.distance[:instances]))])
-        asked = np.arange(most + 1)
-        linked = np.maximum(0, distinct - asked)
-        way_out = np.maximum(far[: most + 1] + linked, instances - asked)
-        total_pj = np.zeros(most + 1)
-        for network in meshes if instances > 1 else ():
-            total_pj += way_out * network["hop_pj"] + np.maximum(way_out, asked + 2 * linked) * network["router_pj"]
-            total_pj += asked * network["ingress_pj"]
-        for kind, first in ((PLAIN, distinct), (MOVED, linkless), (STANDING, 0)):
-            least[n, kind] = total_pj[first:].min()
-    least = least[kind_of.ravel()]
-    if hops is not None:
-        # No two instances hold one box but for those that no index moves. Without multicasts links may serve some of
-        # these alone, though every box is asked for.
-        known = row.near & ~row.overlaps & np.isfinite(hops) & (row.instances > 1) & row.multicasts
-        exact_pj = np.zeros(len(hops))
-        for network in meshes:
-            exact_pj += hops * network["hop_pj"] + np.maximum(hops, row.distinct) * network["router_pj"]
-            exact_pj += row.distinct * network["ingress_pj"]
-        least[known, PLAIN] = np.maximum(least[known, PLAIN], exact_pj[known])
-    found["filled_pj"] = np.maximum(found["filled_pj"], least)
 
 
 def _charged_pj(transfers: Records, row: _Rows) -> Floats:

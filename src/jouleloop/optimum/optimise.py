@@ -29,7 +29,7 @@ from jouleloop.optimum.arrays import (
     new_found,
 )
 from jouleloop.optimum.candidates import Candidates
-from jouleloop.optimum.charges import find_charges, split_by_hops
+from jouleloop.optimum.charges import find_charges
 from jouleloop.optimum.driver import NEXT_PASS, SEARCH, TIES, Kernel, Task, search
 from jouleloop.optimum.groups import groups_of
 from jouleloop.optimum.incumbent import MOST_SOLVED, Choice, Incumbent, Outside, Walker
@@ -88,8 +88,6 @@ class Search:
         Whether symmetric unrollings may be left out.
     by_energy
         Whether energy alone is minimised, so that choices may be left out that cost more than others.
-    links
-        Whether bounds charge what neighbours hand on, and tell arrangements of spatial loops apart.
     """
 
     def __init__(
@@ -101,7 +99,6 @@ class Search:
         *,
         mirrored: bool = True,
         by_energy: bool = False,
-        links: bool = True,
     ) -> None:
         problem = space.problem
         self.space = space
@@ -133,11 +130,9 @@ class Search:
         told = {"leaks": bool(self.hardware.levels["leak_pj"].any()), "takes": takes_energy(self.hardware.networks)}
         told["gaps"] = bool((self.layer.coef[self.layer.read_write] > 1).any())
         mirrors = find_mirrors(space, whole.coef) if mirrored else []
-        wired = bool(is_wired(self.hardware.networks))
-        self.candidates = Candidates(space, self.dims, side, self._asked, mirrors, **told, wired=wired)
-        if links and wired:
-            split_by_hops(self.hardware, self.layer, self.side, self.candidates)
-        self.charge = find_charges(space, self.hardware, self.layer, self.side, self.candidates, links=links)
+        told["wired"] = bool(is_wired(self.hardware.networks))
+        self.candidates = Candidates(space, self.dims, side, self._asked, mirrors, **told)
+        self.charge = find_charges(space, self.hardware, self.layer, self.side, self.candidates)
         self.levels = len(space.temporal)
 
     @cached_property

@@ -63,7 +63,7 @@ def test_more_dimensions_than_a_level_takes_loops_are_refused() -> None:
         search_mapspace(mapspace, target.costs)
     # As certificates are made.
     with pytest.raises(InputError, match="too many dimensions"):
-        Search(mapspace, target.costs, target.semantics, mirrored=False, links=False)
+        Search(mapspace, target.costs, target.semantics, mirrored=False)
     imperfect = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
     with pytest.raises(InputError, match="too many dimensions"):
         ImperfectKernel(Task(imperfect, target.costs, semantics=target.semantics), new_counters())
