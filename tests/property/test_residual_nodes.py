@@ -31,7 +31,7 @@ from jouleloop.optimum.residual.ahead import ahead_pj
 from jouleloop.optimum.residual.bound import bound_part
 from jouleloop.optimum.residual.counts import least_cost
 from jouleloop.optimum.residual.descend import _close, _enter, _list_ends, _take_end, descend
-from jouleloop.optimum.residual.leaf import _more_pj, foresee
+from jouleloop.optimum.residual.leaf import _more_pj
 from jouleloop.optimum.residual.optimise import ImperfectKernel
 from jouleloop.optimum.residual.ordered import ordered_pj
 from jouleloop.optimum.residual.state import Design, Trial, Unrolled, new_best, new_walk, value_of
@@ -162,8 +162,6 @@ def leaves(part: Part, ranks: Sequence[Sequence[int]]) -> Iterator[Leaf]:
         """Return the bound of the node before the ends of a level, which `_enter` has written."""
         ends = walk.ends
         least_pj = walk.entered_pj[level]
-        if level == 0 or walk.has_choice[level - 1]:
-            least_pj += foresee(design, unrolled, ends, level, walk.room.tile, walk.room.size)
         if walk.has_choice[level]:
             least_pj += ahead_pj(design, unrolled, walk, level, False)
         inner = -(-ends.passes[level] // ends.beyond[level])

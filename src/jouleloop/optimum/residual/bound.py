@@ -357,7 +357,7 @@ def refine_crossing(design: Design, unrolled: Unrolled, v: int, i: int, extent: 
 
     A unit that is not in the last place of its dimension gets a whole tile in every pass. Instance 0 stands for all; so
     if several units work in the last pass, all of its tiles are whole. Where a tile stands for several up to the
-    ``largest``, words are those of the one that has the least. An extent of 0 is not known yet.
+    ``largest``, words are those of the one that has the least.
     """
     crossing, bounds, factors = unrolled.crossings[v, i], design.target.layer.bounds, unrolled.factors
     relevant, mate, child = design.relevant[v], design.mate[v], crossing.child
@@ -366,9 +366,8 @@ def refine_crossing(design: Design, unrolled: Unrolled, v: int, i: int, extent: 
     for d in range(dims):
         fan = factors[child + 1, d]
         if not relevant[d]:
-            known = extent[d] > 0
-            boxes = -(-bounds[d] // extent[d]) if known else unrolled.idle[child + 1, d]
-            if 0 < boxes < fan:
+            boxes = -(-bounds[d] // extent[d])
+            if boxes < fan:
                 filled *= boxes / fan
         elif mate[d] < 0:
             words, spared = _refine_dimension(design, unrolled, child, d, extent[d], largest[d], spared)
@@ -402,13 +401,12 @@ def _refine_dimension(
 ) -> tuple[float, float]:  # fmt: skip
     """Return the words along a dimension that no other shares, at least, and what is spared with it, at most."""
     bound, factors = design.target.layer.bounds[d], unrolled.factors
-    known = extent > 0
-    boxes = -(-bound // extent) if known else 2
+    known, boxes = True, -(-bound // extent)
     beyond = _beyond(factors, child + 2, d)
     spared *= bound
     left, tile, whole = boxes, largest, False
     words = -(-bound // beyond)
-    least = (-(-boxes // beyond) - 1) * tile + bound - (boxes - 1) * tile if known else words
+    least = (-(-boxes // beyond) - 1) * tile + bound - (boxes - 1) * tile
     for level in range(child + 1, factors.shape[0]):
         factor = factors[level, d]
         if factor > 1:

@@ -12,7 +12,7 @@ from jouleloop.model.arrays import Ints
 from jouleloop.optimum.order import used_up
 from jouleloop.optimum.residual.ahead import ahead_pj
 from jouleloop.optimum.residual.ends import list_ends
-from jouleloop.optimum.residual.leaf import foresee, refine, tile_words, try_leaf
+from jouleloop.optimum.residual.leaf import refine, tile_words, try_leaf
 from jouleloop.optimum.residual.state import SLACK, Design, Trial, Unrolled, Walk, value_of
 from jouleloop.optimum.residual.whole import fill_shares, pressed_pj
 
@@ -103,8 +103,6 @@ def _enter(design: Design, unrolled: Unrolled, walk: Walk, level: int, trial: Tr
                 opens = unrolled.crossings[v, i].child == level - 1
                 walk.pending[level, v, i] = walk.pending[level, v, i] or opens
     least_pj = walk.entered_pj[level]
-    if level == 0 or walk.has_choice[level - 1]:
-        least_pj += foresee(design, unrolled, ends, level, room.tile, room.size)
     # Where no loop can stand nothing is to be decided.
     if walk.has_choice[level] and value_of(design, least_pj, steps) < trial.best.mark[0].value * (1.0 - SLACK):
         least_pj += ahead_pj(design, unrolled, walk, level, False)

@@ -62,41 +62,6 @@ def refine(design: Design, unrolled: Unrolled, ends: Ends, level: int, inner: In
 
 
 @njit
-def foresee(design: Design, unrolled: Unrolled, ends: Ends, level: int, tile: Ints, largest: Ints) -> float:
-    """Return by how much [pJ] crossings into levels from ``level`` outward cost more than before any end was known.
-
-    Their tiles are known along dimensions that no loop between may change. ``tile`` and ``largest`` are room to work
-    in. What is written of the crossings is renewed when all of their tiles are known.
-    """
-    more_pj = 0.0
-    for v in range(design.relevant.shape[0]):
-        # What windows cost depends on tiles along both dimensions.
-        for i in range(0 if has_mate(design.mate[v]) else unrolled.counts[v]):
-            child = unrolled.crossings[v, i].child
-            if child >= level and _foresee_tile(design, unrolled, ends, level, child, tile, largest):
-                more_pj += refine_crossing(design, unrolled, v, i, tile, largest)
-    return more_pj
-
-
-@njit
-def _foresee_tile(
-    design: Design, unrolled: Unrolled, ends: Ends, level: int, child: int, tile: Ints, largest: Ints
-) -> bool:  # fmt: skip
-    """Write the tile of a level as far as it follows from that of one further in; return whether any of it does."""
-    known = False
-    for d in range(tile.shape[0]):
-        tile[d], largest[d] = ends.extent[level, d], ends.largest[level, d]
-        for inner in range(level, child + 1):
-            end = design.slots[inner, d].fixed
-            if end == 0 and design.slots[inner, d].most == 1:
-                end = 1
-            tile[d] *= unrolled.factors[inner, d] * end
-            largest[d] *= unrolled.factors[inner, d] * end
-        known = known or tile[d] > 0
-    return known
-
-
-@njit
 def _evaluate(design: Design, early: bool, trial: Trial) -> float:
     """Let the model evaluate a nest, which becomes the best where it is; return its value."""
     best, nest = trial.best, trial.nest
