@@ -278,7 +278,7 @@ class Boundaries:
         shared = self.lattice.shared
         ratio = idle / asked
         marks = np.concatenate([shift, share * shared, ratio * shared, chained, served, stands, window], axis=1)
-        _, kept = np.unique(marks, axis=0, return_index=True)
+        kept = _distinct(marks)
         shift, window = shift[kept], window[kept]
         share, ratio, chained, served, stands = (one[kept] for one in (share, ratio, chained, served, stands))
         classes, place = np.unique(
@@ -292,3 +292,12 @@ class Boundaries:
         shift, place, window = shift[order], place[order], window[order]
         self._fans[key] = new_fan(self.lattice, shift, place, share, ratio, instances, window, self.windows)
         return self._fans[key]
+
+
+def _distinct(marks: Floats) -> Ints:
+    """Return the numbers of rows, each different one once, or twice where others have the same weighted sum."""
+    order = np.argsort((marks * np.sqrt(np.arange(2.0, marks.shape[1] + 2.0))).sum(axis=1), kind="stable")
+    own = marks[order]
+    new = np.append(True, (own[1:] != own[:-1]).any(axis=1))
+    found: Ints = np.sort(order[new])
+    return found
