@@ -84,7 +84,7 @@ def test_the_verifier_has_the_ways_of_the_search_and_no_bound_above_them(seeds: 
     assert min(compared[True], compared[False]) > 0
 
 
-@in_shares(16, 6)
+@in_shares(12, 4)
 def test_true_certificates_are_accepted_and_no_attack_is(seeds: range) -> None:
     kinds, refused = Counter[str](), Counter[str]()
     for seed in seeds:
@@ -96,7 +96,7 @@ def test_true_certificates_are_accepted_and_no_attack_is(seeds: range) -> None:
 
 
 @pytest.mark.parametrize("drawn", [searched_inside, searched_long])
-@in_shares(8, 2)
+@in_shares(5, 1)
 def test_so_are_those_of_inner_levels_and_longer_chains(seeds: range, drawn: Callable[[int], ChainSearch]) -> None:
     kinds, refused = Counter[str](), Counter[str]()
     for seed in seeds:

@@ -44,7 +44,7 @@ from property.test_residual_nodes import orders_of
 from sample import ordered_factors
 from shares import by_kind, check_all
 
-CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "48"))
+CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "24"))
 #: Most nests of a subproblem in all arrangements, subproblems of a design, of one whose ways are walked, and of one
 #: that are looked at.
 MOST_NESTS, MOST_PARTS, MOST_WALKED, PARTS = 1500, 20_000, 500, 3

@@ -73,7 +73,7 @@ def searched(case: Case, most: int) -> tuple[Target, MapSpace] | None:
     return (target, space) if 1 < sizes(space) <= most else None
 
 
-@in_shares(3200, first=200)
+@in_shares(2000, first=200)
 def test_the_search_finds_the_least_of_all_mappings(seeds: range) -> None:
     compared = 0
     for seed in seeds:
@@ -119,7 +119,7 @@ def draw_mesh(seed: int) -> Case:
     return Case(**{**bare.as_json(), "ert": few_energies(rng, components(bare))})
 
 
-@in_shares(240, first=60)
+@in_shares(120, first=30)
 def test_along_both_axes_the_search_finds_the_least(seeds: range) -> None:
     compared = parted = 0
     for seed in seeds:

@@ -116,7 +116,7 @@ def blocks(*, is_fused: bool) -> pytest.MarkDecorator:
     rows = [
         pytest.param(row, id=f"{row['architecture']}-{row['tokens']}", marks=[pytest.mark.slow] * (slow))
         for row in GPT3[GPT3["fused"] == is_fused].to_dict("records")
-        for slow in [row["architecture"] in ("simple", "tpu_v4i") and row["tokens"] > 1]
+        for slow in [row["architecture"] != "eyeriss" and row["tokens"] > 1]
     ]
     return pytest.mark.parametrize("row", rows)
 

@@ -176,7 +176,7 @@ def test_the_program_is_given_the_same_energies() -> None:
 def test_searches_without_windows_and_leakage_are_those_of_3_0_3() -> None:
     _, arch, costs, _ = exercise()
     dry = replace(costs, levels=tuple(replace(level, leak_pj=0.0) for level in costs.levels))
-    product = parse_layer("fc:16x32").problem()
+    product = parse_layer("fc:8x8").problem()
     found = NativeEngine().search(product, Target(arch, dry, Constraints("none", LIMITS), "timeloop-4"))
     before = NativeEngine().search(product, Target(arch, dry, Constraints("none", LIMITS)))
     assert found.optimal

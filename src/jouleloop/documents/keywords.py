@@ -4,7 +4,8 @@ Keywords of reuse have a table of their own, since mappings carry them too (`jou
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 _LOOPS = ("temporal", "spatial")
 _SPATIAL = ("spatial",)
@@ -27,11 +28,15 @@ class Keyword:
     by_sizes: bool = False
     """Whether that expression may name the sizes of the layer."""
     field: str = ""
-    """The field of `jouleloop.mapspace.constraints.LoopConstraint` that holds the number."""
+    """The field that holds what is stated: of loops, of slots in a mapspace, or of constraints and mapspace."""
     apart: bool = False
     """Whether it belongs to another keyword, with which it is read."""
     refused: bool = False
     """Whether it changes the counts, and the model does not follow it."""
+    says: str = ""
+    """What it is called in a refusal."""
+    unsearched: tuple[str, ...] = ()
+    """Searches and certificates that refuse it, by name in `jouleloop.model.support.Use`."""
 
 
 KEYWORDS = (
@@ -51,7 +56,15 @@ KEYWORDS = (
     Keyword("bypass_only", _BYPASS, front_end=True),
     Keyword("bypass_except", _BYPASS, front_end=True),
     # Of ``type: parallelism``, whose other keys are read with it.
-    Keyword("min", (), in_attributes=True),
+    Keyword(
+        "min",
+        (),
+        in_attributes=True,
+        field="min_parallelism",
+        apart=True,
+        says="least parallelism",
+        unsearched=("IMPERFECT", "IMPERFECT_CERTIFICATE", "CERTIFICATE"),
+    ),
     Keyword("remainders", (), refused=True),
     Keyword("keep_except_factor", (), refused=True),
 )
@@ -65,6 +78,14 @@ def keywords_with(flag: str) -> tuple[str, ...]:
 def keywords_of(kind: str) -> tuple[str, ...]:
     """Return the names of the keywords that a type of target has."""
     return tuple(one.name for one in KEYWORDS if kind in one.kinds)
+
+
+def stated_in(held: Any) -> Iterator[tuple[Keyword, Any]]:
+    """Yield the keywords that a record has a field for, and what is stated where that is not the field's default."""
+    default = {field.name: field.default for field in fields(held)}
+    for one in KEYWORDS:
+        if one.field in default and getattr(held, one.field) != default[one.field]:
+            yield one, getattr(held, one.field)
 
 
 def stated_numbers() -> Iterator[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """Mapspace constraints of one architecture, as Timeloop's architecture and mapspace constraint files state them."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from jouleloop.mapping.reuse import ALL_REUSE, Reuse
@@ -94,8 +94,11 @@ class Constraints:
                 return [plain(v) for v in value]
             return value
 
+        # A number of 0 is stated, too.
+        default = {one.name: one.default for one in fields(LoopConstraint)}
+
         def loops(given: LoopConstraint) -> dict[str, Any]:
-            return {key: value for key, value in asdict(given).items() if value or key in _ALWAYS}
+            return {key: value for key, value in asdict(given).items() if key in _ALWAYS or value != default[key]}
 
         def level(given: LevelConstraints) -> dict[str, Any]:
             stated = asdict(given) | {"temporal": loops(given.temporal), "spatial": loops(given.spatial)}

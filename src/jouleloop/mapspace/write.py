@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from jouleloop.documents.keywords import stated_numbers
+from jouleloop.documents.keywords import stated_in
 from jouleloop.mapping.reuse import write_reuse
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint
 from jouleloop.workload.layer import CONV
@@ -44,5 +44,4 @@ def stated_loops(loops: LoopConstraint, shape: ProblemShape) -> dict[str, Any]:
         separator = "" if all(len(d) == 1 for d in shape.dimensions) else ","
         order = [*loops.permutation, *(["_", *loops.outer_permutation] if loops.outer_permutation else [])]
         result["permutation"] = separator.join(order)
-    numbers = {key: getattr(loops, held) for key, held in stated_numbers()}
-    return result | {key: number for key, number in numbers.items() if number is not None}
+    return result | {keyword.name: number for keyword, number in stated_in(loops) if not keyword.apart}

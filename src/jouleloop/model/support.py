@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from jouleloop.arch.architecture import Architecture
+from jouleloop.documents.keywords import KEYWORDS
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, JouleloopError, raise_all
 from jouleloop.model.semantics import Rules, versions_with
@@ -122,7 +123,13 @@ FEATURES = {
         "no_link_transfer at the level outside",
         (Use.PERFECT, *_EARLY, Use.CERTIFICATE, Use.EXACT, Use.LAWS),
     ),
-    "parallelism": Feature("least parallelism", "parallelism 0", (*_EARLY, Use.CERTIFICATE), searched=True),
+    **{
+        one.field: Feature(
+            one.says, f"constraints without {one.name}", tuple(map(Use.__getitem__, one.unsearched)), searched=True
+        )
+        for one in KEYWORDS
+        if one.unsearched
+    },
     "ranks_of_three": Feature("ranks that more than two dimensions move", "perfect factors", _EARLY),
     "two_ranks": Feature("dimensions that move two ranks of a data space", "one rank a dimension", tuple(Use)),
     "output_windows": Feature("outputs with windows or gaps", "perfect factors", (*_EARLY, Use.EXACT)),

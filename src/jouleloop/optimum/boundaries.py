@@ -68,6 +68,8 @@ class Unrollings(NamedTuple):
     rows: list[Ints]
     instances: Floats
     parted: Floats
+    words: dict[tuple[int, int, int], float]
+    """What `Boundaries.least_words` has found."""
 
 
 class Boundaries:
@@ -167,7 +169,7 @@ class Boundaries:
                 parted = parted * self.rows[k].parted[ids[:, k]]
             most.append(float(instances.max()))
             whole.append(parted.max(axis=0))
-        return Unrollings(ids, rows, np.array(most[::-1]), np.stack(whole[::-1]))
+        return Unrollings(ids, rows, np.array(most[::-1]), np.stack(whole[::-1]), {})
 
     def multicast(self, ids: Ints, v: int, first: int, last: int, *, mean: bool = False) -> Floats:
         """Return by unrolling how many instances ask for one box of a data space across some fan-outs, the last too.
@@ -184,10 +186,12 @@ class Boundaries:
 
         A level where two dimensions of a rank are unrolled may pass fewer requests on than boxes are different there.
         """
-        share = np.ones(len(group.ids))
-        for k in range(first, last + 1):
-            share *= self.rows[k].passed[group.ids[:, k], v]
-        return float(self.lattice.volume[v] * share.min())
+        if (v, first, last) not in group.words:
+            share = np.ones(len(group.ids))
+            for k in range(first, last + 1):
+                share *= self.rows[k].passed[group.ids[:, k], v]
+            group.words[v, first, last] = float(self.lattice.volume[v] * share.min())
+        return group.words[v, first, last]
 
     def _apart(self, group: Unrollings, v: int, first: int) -> float:
         """Return how many times the values of a rank instances take that each see a part of it, at least.
@@ -274,7 +278,7 @@ class Boundaries:
         shared = self.lattice.shared
         ratio = idle / asked
         marks = np.concatenate([shift, share * shared, ratio * shared, chained, served, stands, window], axis=1)
-        _, kept = np.unique(marks, axis=0, return_index=True)
+        kept = _distinct(marks)
         shift, window = shift[kept], window[kept]
         share, ratio, chained, served, stands = (one[kept] for one in (share, ratio, chained, served, stands))
         classes, place = np.unique(
@@ -288,3 +292,12 @@ class Boundaries:
         shift, place, window = shift[order], place[order], window[order]
         self._fans[key] = new_fan(self.lattice, shift, place, share, ratio, instances, window, self.windows)
         return self._fans[key]
+
+
+def _distinct(marks: Floats) -> Ints:
+    """Return the numbers of rows, each different one once, or twice where others have the same weighted sum."""
+    order = np.argsort((marks * np.sqrt(np.arange(2.0, marks.shape[1] + 2.0))).sum(axis=1), kind="stable")
+    own = marks[order]
+    new = np.append(True, (own[1:] != own[:-1]).any(axis=1))
+    found: Ints = np.sort(order[new])
+    return found

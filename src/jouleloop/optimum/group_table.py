@@ -19,6 +19,59 @@ from jouleloop.optimum.group_lattice import (
 
 
 @njit
+def ask_units(lattice: Lattice, edge: Edge, macs: float, after: Floats, room_pj: float, table: Table) -> bool:
+    """Lower a table to what the units ask of the innermost levels that keep something; return whether any is left.
+
+    They hold nothing of any step.
+
+    Parameters
+    ----------
+    macs
+        Operations.
+    after, room_pj
+        See `cross_fan_out`.
+    """
+    fan, left = edge.fan, False
+    for k in range(fan.step.shape[0]):
+        x, least_pj, stands = fan.step[k], 0.0, False
+        for v in range(edge.price.shape[0]):
+            least_pj += _units_pj(edge, macs, k, v, lattice.rest[v, 0])
+            stands = stands or _standing(edge, macs, k, v) < 0.0
+        if not least_pj + after[x] < room_pj:
+            continue
+        left = True
+        if not table.found[x]:
+            table.out[x] = np.inf
+            table.found[x] = True
+        for n in range(lattice.saved.shape[0]):
+            if not lattice.valid[x, n]:
+                continue
+            total = least_pj
+            if stands:
+                total = 0.0
+                for v in range(edge.price.shape[0]):
+                    total += _units_pj(edge, macs, k, v, lattice.saved[n, v])
+            table.out[x, n] = min(table.out[x, n], total)
+    return left
+
+
+@njit(inline="always")
+def _standing(edge: Edge, macs: float, k: int, v: int) -> float:
+    """Words that units ask for less where every step stands, negative, than where none does."""
+    most = macs / edge.price[v].beyond
+    return float(min(0.0, most * edge.fan.stands[k, v] - most / edge.fan.served[k, v]))
+
+
+@njit(inline="always")
+def _units_pj(edge: Edge, macs: float, k: int, v: int, saved: float) -> float:
+    """Energy [pJ] of a data space that units ask for, where a run saves so many iterations of those that stand."""
+    price = edge.price[v]
+    words = macs / price.beyond / edge.fan.served[k, v] + _standing(edge, macs, k, v) * (1.0 - 1.0 / saved)
+    words = max(words, price.least_words) - price.ask_rounded
+    return float(words * price.ask_pj + max(0.0, words - price.free) * price.again_pj)
+
+
+@njit
 def fill_level(
     lattice: Lattice,
     inner: Table,

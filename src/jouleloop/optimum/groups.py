@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from jouleloop.model.arrays import REUSE, Bools, Floats, Ints, Records
+from jouleloop.model.arrays import REUSE, Bools, Floats, Ints
 from jouleloop.optimum.arrays import Case, Parts
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
 from jouleloop.optimum.group_lattice import (
@@ -18,7 +18,7 @@ from jouleloop.optimum.group_lattice import (
     new_rows,
     new_table,
 )
-from jouleloop.optimum.group_table import cross_fan_out, fill_level, loop_level
+from jouleloop.optimum.group_table import ask_units, cross_fan_out, fill_level, loop_level
 from jouleloop.optimum.outside import Outside, State
 
 #: Bounds are sums of doubles in another order than the model's.
@@ -102,35 +102,8 @@ class Groups:
         return float(loop_level(self.lattice, table, outer, room_pj))
 
     def ask_units(self, table: Table, edge: Edge, after: Floats, room_pj: float) -> bool:
-        """Lower a table to what the units ask of the innermost levels that keep something; return whether any is left.
-
-        They hold nothing of any step.
-        """
-        fan, saved = edge.fan, self.lattice.saved
-        most = self.macs / edge.price["beyond"]
-        moved, stands = most / fan.served, most * fan.stands
-        still = 1.0 - 1.0 / self.lattice.rest[:, 0]
-        least_pj = _units_pj(edge.price, np.minimum(moved, moved + (stands - moved) * still))
-        left = np.flatnonzero(least_pj + after[fan.step] < room_pj)
-        for k in left.tolist():
-            x = fan.step[k]
-            own = table.out[x]
-            if not table.found[x]:
-                own[:] = np.inf
-                table.found[x] = True
-            cost_pj = least_pj[k]
-            if (stands[k] < moved[k]).any():
-                some = np.minimum(stands[k] - moved[k], 0.0)
-                cost_pj = _units_pj(edge.price, moved[k] + some * (1.0 - 1.0 / saved))
-            np.minimum(own, np.where(self.lattice.valid[x], cost_pj, np.inf), out=own)
-        return bool(len(left))
-
-
-def _units_pj(price: Records, words: Floats) -> Floats:
-    """Return what words that units ask for cost [pJ], the last axis of data spaces, of each so many at least."""
-    words = np.maximum(words, price["least_words"]) - price["ask_rounded"]
-    total: Floats = (words * price["ask_pj"] + np.maximum(0.0, words - price["free"]) * price["again_pj"]).sum(axis=-1)
-    return total
+        """Lower a table to what the units ask for, see `group_table.ask_units`; return whether any is left."""
+        return bool(ask_units(self.lattice, edge, self.macs, after, room_pj, table))
 
 
 def path_of(keep: Bools) -> list[State]:

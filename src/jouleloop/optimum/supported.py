@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from jouleloop.arch.architecture import Architecture
+from jouleloop.documents.keywords import stated_in
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapspace.space import MapSpace
@@ -36,14 +37,13 @@ def check_search(
         *of_objective(objective),
         *_of_reuse(space, rules),
         *_of_groups(space),
+        *_of_keywords(space),
     ]
     if any(slot is not None and slot.both for slot in space.spatial):
         wired = {one.field for one in found_in_networks(space.arch, costs)}
         found += [AskedFeature("free_axes", level) for level in sorted(map(str, wired))]
         if use is Use.ROUNDED:
             found.append(AskedFeature("free_axes", "axes", "free"))
-    if space.min_parallelism:
-        found.append(AskedFeature("parallelism", "parallelism", space.min_parallelism))
     if space.rounded:
         found.append(AskedFeature("rounded", "factors", space.problem.name))
     if "delay" in objective or "edp" in objective:
@@ -99,6 +99,15 @@ def _of_reuse(space: MapSpace, rules: Rules) -> Iterator[AskedFeature]:
             linked = (reuse.no_temporal_reuse & space.problem.windows) - space.reuse[outer].no_link_transfer
             if linked:
                 yield AskedFeature("refetched_windows", level.name, ", ".join(sorted(linked)))
+
+
+def _of_keywords(space: MapSpace) -> Iterator[AskedFeature]:
+    """Yield the keywords of constraints that not all searches follow, where a slot or the mapspace holds them."""
+    levels = space.arch.level_names[::-1]
+    held = [("constraints", space), *zip(levels, space.temporal, strict=True), *zip(levels, space.spatial, strict=True)]
+    for where, one in held:
+        stated = stated_in(one) if one is not None else ()
+        yield from (AskedFeature(keyword.field, where, value) for keyword, value in stated if keyword.unsearched)
 
 
 def _of_groups(space: MapSpace) -> Iterator[AskedFeature]:

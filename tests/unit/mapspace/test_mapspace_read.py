@@ -11,11 +11,14 @@ from jouleloop.arch.read import read_architecture
 from jouleloop.documents.keywords import KEYWORDS
 from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.errors import InputError
-from jouleloop.mapspace.constraints import LoopConstraint
+from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.mapspace.read import build_constraints, read_constraints, read_mapper
-from jouleloop.mapspace.space import FREE, build_mapspace
+from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, build_mapspace
 from jouleloop.mapspace.write import to_timeloop_targets
+from jouleloop.model.semantics import rules_of
+from jouleloop.model.support import Use
 from jouleloop.optimum.optimise import search_mapspace
+from jouleloop.optimum.supported import check_search
 from jouleloop.workload.layer import CONV, Layer
 from paths import ROOT
 
@@ -207,8 +210,32 @@ def test_a_whole_dimension_at_two_levels_must_be_one(bound: int, fits: bool, sim
             build_mapspace(problem, simba, constraints)
 
 
-def test_a_keyword_has_one_row_and_names_a_field_that_loops_have() -> None:
+def test_a_keyword_has_one_row_and_names_a_field_that_holds_it() -> None:
     names = [one.name for one in KEYWORDS]
     assert len(set(names)) == len(names)
-    assert {one.field for one in KEYWORDS if one.field} <= {field.name for field in fields(LoopConstraint)}
+    held = {one.field for one in KEYWORDS if one.field}
+    loops, whole = ({field.name for field in fields(of)} for of in (LoopConstraint, Constraints))
+    assert held <= loops | whole
+    # Who refuses one looks for it in the mapspace and its slots.
+    slots, spaces = ({field.name for field in fields(of)} for of in (FactorSlot, MapSpace))
+    assert {one.field for one in KEYWORDS if one.unsearched} <= slots | spaces
     assert all(set(one.kinds) <= {"temporal", "spatial", "bypass"} for one in KEYWORDS)
+
+
+def test_a_number_of_0_is_not_what_is_not_stated() -> None:
+    none, stated = (Constraints("c", {"L": LevelConstraints(LoopConstraint(capacity=n))}).as_dict() for n in (None, 0))
+    assert none != stated
+
+
+def test_a_keyword_is_refused_by_whom_its_row_names(simba: Architecture) -> None:
+    inner = {"target": simba.level_names[-1], "type": "parallelism", "min": 0.5}
+    found = build_constraints([inner], simba, CONV, name="c")
+    space = build_mapspace(Layer.of("fc", C=4, M=4).problem(), simba, found)
+    costs = costs_of(simba, sources_of(ROOT / "arch/energy/simba-45nm-accelergy03.yaml"))
+    rules = rules_of("timeloop-3.0.3")
+    check_search(Use.PERFECT, space, costs, rules)
+    with pytest.raises(InputError) as refused:
+        check_search(Use.IMPERFECT, space, costs, rules)
+    (fault,) = refused.value.faults
+    assert (fault.field, fault.value, fault.allowed) == ("constraints", 0.5, "constraints without min")
+    assert "least parallelism" in fault.message

@@ -24,7 +24,9 @@ def test_a_refusal_names_feature_place_and_way_out(name: str, use: Use) -> None:
 def test_all_refusals_are_told_at_once() -> None:
     with pytest.raises(MappingError) as refused:
         check_supported(
-            Use.IMPERFECT, [AskedFeature("parallelism"), AskedFeature("timing"), AskedFeature("reuse")], MappingError
+            Use.IMPERFECT,
+            [AskedFeature("min_parallelism"), AskedFeature("timing"), AskedFeature("reuse")],
+            MappingError,
         )
     assert len(refused.value.faults) == 2
 

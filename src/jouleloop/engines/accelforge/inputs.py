@@ -14,10 +14,12 @@ from typing import Any
 import yaml
 
 from jouleloop.arch.architecture import Architecture
+from jouleloop.documents.keywords import stated_in
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint
+from jouleloop.mapspace.maximize import resolve_sizes
 from jouleloop.workload.problem import DataSpace, Problem
 
 EINSUM = "layer"
@@ -100,7 +102,8 @@ def specification(problem: Problem, target: Target, mapping: Mapping | None = No
     """
     loops = dimensions(problem)
     untranslated: list[str] = []
-    constraints = Constraints("none") if mapping is not None else target.constraints
+    given = Constraints("none") if mapping is not None else target.constraints
+    constraints = resolve_sizes(given, problem, target.arch)
     unlike = mapping.reuse if mapping is not None else {n: g.reuse for n, g in constraints.levels.items() if g.reuse}
     text = "accelforge knows no level that does not reuse all"
     raise_all([Fault(text, field=level, value=reuse.as_dict()) for level, reuse in unlike.items()])
@@ -145,6 +148,7 @@ def _architecture(
         + [Fault("the engine accelforge has no latency", arch.name, "network")] * bool(arch.latency_cycles)
     )
     limits = _tile_limits(problem, arch, constraints, loops)
+    untranslated += [keyword.says for keyword, _ in stated_in(constraints)]
     spaces = [space.name for space in problem.data_spaces]
     nodes: list[Tagged] = []
     for position, (level, energy, fanout) in enumerate(zip(arch.levels, costs.levels, arch.fanout, strict=True)):
@@ -154,6 +158,9 @@ def _architecture(
         # Storage stands outside the loops that do not concern it, so a limit on such a loop would forbid its reuse.
         concerned = {d for space in problem.data_spaces if space.name in keep | may_keep for d in space.dimensions}
         tiles = {d: most for d, most in limits[position].items() if d in concerned}
+        for kind in ("temporal", "spatial"):
+            stated = (keyword.name for keyword, _ in stated_in(getattr(limit, kind)))
+            untranslated += [f"{level.name}: {kind} {name}" for name in stated if name != "split"]
         _note_untranslated(problem, level.name, limit.temporal, tiles, loops, untranslated)
         if keep or may_keep:
             tile = [_comparison(d, "<=", most) for d, most in tiles.items() if most < problem.bound[d]]

@@ -319,6 +319,8 @@ def test_constraints_are_translated_or_named():
     assert "psum_spad: temporal factor of C" in translated.untranslated
     assert "psum_spad: temporal factor of N" not in translated.untranslated
     assert specification(problem, TARGETS["simba"]).untranslated == ()
+    given = replace(TARGETS["simba"].constraints, min_parallelism=0.5)
+    assert specification(problem, replace(TARGETS["simba"], constraints=given)).untranslated == ("least parallelism",)
     full = load_target("simba", semantics="timeloop-3.0.3", constraints="full").for_shape(CONV)
     nodes = {node["name"]: node for node in document_of(problem, full)["arch"]["nodes"]}
     bounds = nodes["fanout_4"]["spatial"][0]["loop_bounds"]
