@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from jouleloop.division import divisors
 from jouleloop.fusion.chain import Axis, Chain, Link
@@ -208,10 +208,13 @@ class Part:
         return found
 
     def moves(self, space: DataSpace, held: frozenset[str]) -> list[tuple[int, int]]:
-        """Return how often a data space moves in or out, and its words each time: less often where it is held."""
+        """Return how often a data space moves in or out, and its words each time: less often where it is held.
+
+        What is not held moves at least these: gaps that a stride leaves need not be read.
+        """
         if space.name in held:
             return self.visits(space)
-        return [(times, problem.tensor_words(space)) for problem, times, _ in self.runs]
+        return [(times, _least_words(problem, space)) for problem, times, _ in self.runs]
 
     def periods(self, space: DataSpace) -> int:
         """For how many runs of iterations a data space stays the same."""
@@ -243,6 +246,25 @@ class Part:
         ]
         for number in range(len(others) + 1):
             yield from map(frozenset, itertools.combinations(others, number))
+
+
+def _least_words(problem: Problem, space: DataSpace) -> int:
+    """Return the words of a data space without the gaps that a stride leaves."""
+    size, step = problem.bound, problem.coefficient
+    ranks = [
+        tuple((step[term.coefficient] if term.coefficient else 1, size[term.dimension]) for term in rank)
+        for rank in space.projection
+    ]
+    return math.prod(map(_sums, ranks))
+
+
+@cache
+def _sums(dimensions: tuple[tuple[int, int], ...]) -> int:
+    """Return how many sums there are of one value each of dimensions with a step and a size."""
+    found = {0}
+    for step, size in dimensions:
+        found = {one + step * n for one in found for n in range(size)}
+    return len(found)
 
 
 #: By group around a layer, outermost first: what it makes of the layer, and what the layer holds in it.
