@@ -208,13 +208,11 @@ class Part:
         return found
 
     def moves(self, space: DataSpace, held: frozenset[str]) -> list[tuple[int, int]]:
-        """Return how often a data space moves in or out, and its words each time: less often where it is held.
-
-        What is not held moves at least these: gaps that a stride leaves need not be read.
-        """
+        """Return how often a data space moves in or out, and its words each time, at least: seldom where it is held."""
         if space.name in held:
             return self.visits(space)
-        return [(times, _least_words(problem, space)) for problem, times, _ in self.runs]
+        words = _least_words if self.whole.leaves_gaps else Problem.tensor_words
+        return [(times, words(problem, space)) for problem, times, _ in self.runs]
 
     def periods(self, space: DataSpace) -> int:
         """For how many runs of iterations a data space stays the same."""
@@ -248,23 +246,17 @@ class Part:
             yield from map(frozenset, itertools.combinations(others, number))
 
 
+@cache
 def _least_words(problem: Problem, space: DataSpace) -> int:
     """Return the words of a data space without the gaps that a stride leaves."""
-    size, step = problem.bound, problem.coefficient
-    ranks = [
-        tuple((step[term.coefficient] if term.coefficient else 1, size[term.dimension]) for term in rank)
-        for rank in space.projection
-    ]
-    return math.prod(map(_sums, ranks))
-
-
-@cache
-def _sums(dimensions: tuple[tuple[int, int], ...]) -> int:
-    """Return how many sums there are of one value each of dimensions with a step and a size."""
-    found = {0}
-    for step, size in dimensions:
-        found = {one + step * n for one in found for n in range(size)}
-    return len(found)
+    found = 1
+    for rank in space.projection:
+        sums = {0}
+        for term in rank:
+            step = problem.coefficient[term.coefficient] if term.coefficient else 1
+            sums = {one + step * n for one in sums for n in range(problem.bound[term.dimension])}
+        found *= len(sums)
+    return found
 
 
 #: By group around a layer, outermost first: what it makes of the layer, and what the layer holds in it.
