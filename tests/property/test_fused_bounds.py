@@ -31,7 +31,9 @@ def draw(seed: int) -> tuple[Chain, Target]:
     fixed: dict[str, int] = {}
     if seed % 2:
         rows, (first, middle, last, *_) = rng.choice((4, 6)), sizes
-        texts = [f"conv:C{first}xM{middle}xP{rows}xQ1xR1xS1", f"conv:C{middle}xM{last}xP{rows}xQ1xR3xS1"]
+        # A stride that leaves gaps in what is read from outside.
+        stride = "/stride2" if seed % 4 == 3 else ""
+        texts = [f"conv:C{first}xM{middle}xP{rows}xQ1xR1xS1{stride}", f"conv:C{middle}xM{last}xP{rows}xQ1xR3xS1"]
     else:
         tokens = rng.choice((2, 4))
         fixed = dict.fromkeys(rng.sample("MNK", 2), rng.choice((2, 4))) if seed % 4 else {}

@@ -112,8 +112,7 @@ def _print(data: dict[str, Any], verdict: "Verdict | None", refused: str, claime
         on = f"on {data['architecture']['name']} has less than"
         counted = f"{verdict.parts} parts, {verdict.cuts} cuts and {verdict.nests} nests checked"
         if "chain" in data:
-            shared = " in groups that share all outer loops" if len(data["layers"]) > 2 else ""
-            claim = f"no way to run the chain {data['chain']}{shared}, fused at {data['level']}, {on}"
+            claim = f"no way to run the chain {data['chain']}, fused at {data['level']}, {on}"
             counted = f"{len(data['statements'])} floors of parts and {verdict.ways} ways to run a group; {counted}"
         else:
             claim = f"no mapping of {data['problem']['name'] or 'the layer'} {on}"

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import Fault, InputError, raise_all, unknown
-from jouleloop.mapspace.constraints import LevelConstraints, LoopConstraint
+from jouleloop.mapspace.constraints import LevelConstraints
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.semantics import rules_of
 from jouleloop.workload.problem import Problem
@@ -87,10 +87,6 @@ class Fusion:
     def filled_pj(self, words: int) -> float:
         """Energy [pJ] of words that are filled into the level."""
         return self._vectors(self.place, words) * self._prices(self.place)[1]
-
-    def read_in_pj(self, words: int) -> float:
-        """Energy [pJ] of words that are read at the outermost level and filled into the level."""
-        return self.read_pj(words) + self.filled_pj(words)
 
     def written_pj(self, words: int) -> float:
         """Energy [pJ] of finished words that are written at the outermost level."""
@@ -205,11 +201,9 @@ def _whole(
         return replace(given, keep=given.keep | whole)
     if place:
         given = replace(given, bypass=given.bypass | whole)
-    return replace(given, temporal=_once(given.temporal, kept), spatial=_once(given.spatial, kept))
-
-
-def _once(given: LoopConstraint, dimensions: list[str]) -> LoopConstraint:
-    return replace(given, factors={**dict.fromkeys(dimensions, 1), **given.factors})
+    once = dict.fromkeys(kept, 1)
+    loops = [replace(one, factors=once | dict(one.factors)) for one in (given.temporal, given.spatial)]
+    return replace(given, temporal=loops[0], spatial=loops[1])
 
 
 def _asks_otherwise(given: LevelConstraints, kept: list[str], whole: frozenset[str], *, outermost: bool) -> bool:

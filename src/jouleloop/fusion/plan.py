@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from jouleloop.division import divisors
 from jouleloop.fusion.chain import Axis, Chain, Link
@@ -208,10 +208,11 @@ class Part:
         return found
 
     def moves(self, space: DataSpace, held: frozenset[str]) -> list[tuple[int, int]]:
-        """Return how often a data space moves in or out, and its words each time: less often where it is held."""
+        """Return how often a data space moves in or out, and its words each time, at least: seldom where it is held."""
         if space.name in held:
             return self.visits(space)
-        return [(times, problem.tensor_words(space)) for problem, times, _ in self.runs]
+        words = _least_words if self.whole.leaves_gaps else Problem.tensor_words
+        return [(times, words(problem, space)) for problem, times, _ in self.runs]
 
     def periods(self, space: DataSpace) -> int:
         """For how many runs of iterations a data space stays the same."""
@@ -243,6 +244,19 @@ class Part:
         ]
         for number in range(len(others) + 1):
             yield from map(frozenset, itertools.combinations(others, number))
+
+
+@cache
+def _least_words(problem: Problem, space: DataSpace) -> int:
+    """Return the words of a data space without the gaps that a stride leaves."""
+    found = 1
+    for rank in space.projection:
+        sums = {0}
+        for term in rank:
+            step = problem.coefficient[term.coefficient] if term.coefficient else 1
+            sums = {one + step * n for one in sums for n in range(problem.bound[term.dimension])}
+        found *= len(sums)
+    return found
 
 
 #: By group around a layer, outermost first: what it makes of the layer, and what the layer holds in it.

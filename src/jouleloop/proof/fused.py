@@ -18,6 +18,7 @@ from jouleloop.proof.design import Design, Factors, divisors
 from jouleloop.proof.perfect import Verdict
 from jouleloop.proof.rules import ROUNDING, Refused
 from jouleloop.proof.tables import Bounds
+from jouleloop.proof.unrolled import kept
 from jouleloop.proof.verify import Tell, Unproven, Verifier, judged
 from jouleloop.proof.ways import Leaf, Part, Scope, Way
 
@@ -43,8 +44,6 @@ class Floors:
 
     chain: FusedChain
     stated: dict[Task, list[tuple[int, Energy]]] = field(default_factory=dict)
-    _once: dict[Task, Energy] = field(default_factory=dict)
-    _inside: dict[tuple[int, Factors], Energy] = field(default_factory=dict)
     _scopes: dict[Scope, tuple[Energy, Least | None]] = field(default_factory=dict)
     ways: int = 0
     """How many were looked at."""
@@ -58,32 +57,30 @@ class Floors:
         energy_pj = once_of(Design(about))
         return energy_pj if energy_pj == math.inf else math.floor(energy_pj / self.chain.unit_pj)
 
+    @kept
     def once(self, task: Task) -> Energy:
         """Return what every word once costs, whatever the room."""
-        if task not in self._once:
-            about = self.chain.about(task, self.chain.capacity)
-            self._once[task] = math.inf if self.chain.contradicts(task) else self._once_of(about)
-        return self._once[task]
+        if self.chain.contradicts(task):
+            return math.inf
+        return self._once_of(self.chain.about(task, self.chain.capacity))
 
     def of(self, task: Task, room: int) -> Energy:
         """Return what a mapping of a task costs at least that fills so many words of the level."""
         return max([self.once(task), *(value for most, value in self.stated.get(task, ()) if most >= room)])
 
+    @kept
     def inside(self, k: int, sizes: Factors) -> Energy:
         """Return what a layer takes inside the level at least, into whatever its sums of a size are cut (*cuts*)."""
         layer = self.chain.layers[k]
         whole = [d in layer.moved[layer.output] for d in layer.dims]
-        cuts = [
-            (bound,) if one else divisors(size) for one, bound, size in zip(whole, layer.bounds, sizes, strict=True)
-        ]
-        least: Energy = math.inf
-        for cut in itertools.product(*cuts):
-            if (k, cut) not in self._inside:
-                once = self._once_of(self.chain.inside(k, cut))
-                self._inside[k, cut] = once * (math.prod(layer.bounds) // math.prod(cut))
-            if not layer.ignores(sizes, cut):
-                least = min(least, self._inside[k, cut])
-        return least
+        options = zip(whole, layer.bounds, sizes, strict=True)
+        cuts = itertools.product(*((bound,) if one else divisors(size) for one, bound, size in options))
+        return min((self._cut(k, cut) for cut in cuts if not layer.ignores(sizes, cut)), default=math.inf)
+
+    @kept
+    def _cut(self, k: int, sizes: Factors) -> Energy:
+        """Return the same for sums of one size."""
+        return self._once_of(self.chain.inside(k, sizes)) * (math.prod(self.chain.layers[k].bounds) // math.prod(sizes))
 
     def part(self, part: Part, *, alone: bool) -> Energy:
         """Return what a layer costs at least, whatever groups lie inside: where ``alone``, of one layer each."""
