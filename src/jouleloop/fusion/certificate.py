@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from jouleloop.engines.native import mapspace_of
-from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.errors import Fault, InputError
 from jouleloop.fusion.chain import Chain
 from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.result import ChainResult, GroupRun
@@ -68,8 +68,6 @@ def certify_chain(search: ChainSearch, result: ChainResult) -> Data:
 
 def chain_subject(chain: Chain, fusions: Sequence[Fusion]) -> Data:
     """Return what a certificate of a chain is about: layers, links, hardware, level of fusion and counting rules."""
-    others = [problem.name for problem in chain.problems if problem.slides or problem.projection_array.max() > 1]
-    raise_all([Fault("there is no certificate", field="chain", value=name, allowed="products") for name in others])
     if any(fusion.depends_on_sizes for fusion in fusions):
         text = "constraints that mean the same for a part as for its layer"
         raise InputError(Fault("there is no certificate", field="constraints", allowed=text))
