@@ -17,6 +17,7 @@ from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.plan import Group
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
+from jouleloop.workload.layer import Layer
 from jouleloop.workload.sizes import parse_layer
 
 Data = dict[str, Any]
@@ -76,6 +77,22 @@ def searched_long(seed: int) -> ChainSearch:
     return _search(chain_of("drawn", layers), target, "Buffer")
 
 
+def searched_windows(seed: int) -> ChainSearch:
+    """Return the same of two or three convolutions, whose windows overlap, leave gaps and reach into the padding."""
+    rng, (_, target) = random.Random(f"windows/{seed}"), draw(seed)
+    rows, channels, layers = rng.choice((2, 4)), rng.choice((1, 2)), list[Layer]()
+    for place in reversed(range(rng.choice((2, 2, 3)))):
+        window, stride = rng.choice((1, 2, 3)), rng.choice((1, 1, 2))
+        read, inputs = stride * (rows - 1) + window, rng.choice((1, 2))
+        text = f"conv:C{inputs}xM{channels}xP{rows}xQ1xR{window}xS1" + (f"/stride{stride}" if stride > 1 else "")
+        layers.insert(0, parse_layer(text))
+        # The layer before writes fewer rows where there is padding.
+        rows, channels = max(1, read - rng.randint(0, window - 1)) if place else rows, inputs
+    levels = {name: replace(one, temporal=LoopConstraint()) for name, one in target.constraints.levels.items()}
+    free = {name: replace(one, bypass=frozenset()) for name, one in levels.items()}
+    return _search(chain_of("drawn", layers), replace(target, constraints=Constraints("drawn", free)), "Buffer")
+
+
 def _search(chain: Chain, target: Target, level: str) -> ChainSearch:
     return ChainSearch(chain, (Fusion.at(target, level),) * len(chain.problems))
 
@@ -111,6 +128,11 @@ def _rival(search: ChainSearch, least_pj: float, groups: int) -> tuple[list[Data
         if run is not None and run.energy_pj > least_pj * (1 + 1e-6):
             return [claimed_group(run)], run.energy_pj
     return None
+
+
+def names_in(data: Data) -> list[str]:
+    """Return the data spaces of a layer: all have the same."""
+    return [space["name"] for space in data["layers"][0]["problem"]["data_spaces"]]
 
 
 # All attacks but those that lower a claim begin with a dearer way, claimed as the optimum.
@@ -159,11 +181,29 @@ def dropped_axis(data: Data, rng: random.Random) -> bool:
     return bool(links)
 
 
+def other_axis(data: Data, rng: random.Random) -> bool:
+    """Say that a tensor is cut along the window that slides, not along what it slides over."""
+    layers = [layer["problem"]["data_spaces"] for layer in data["layers"][1:]]
+    ranks = [[rank for space in spaces if not space["read_write"] for rank in space["ranks"]] for spaces in layers]
+    found = [
+        (axis, d)
+        for own, link in zip(ranks, data["links"], strict=True)
+        for axis in link["axes"]
+        for rank in own
+        for d in rank
+        if axis[1] in rank and d != axis[1]
+    ]
+    if found:
+        axis, axis_of_window = rng.choice(found)
+        axis[1] = axis_of_window
+    return bool(found)
+
+
 def other_input(data: Data, rng: random.Random) -> bool:
     """Say that another data space is what the layers share."""
     link = rng.choice(data["links"])
     side = rng.choice(("output", "input"))
-    link[side] = rng.choice([name for name in "ABZ" if name != link[side]])
+    link[side] = rng.choice([name for name in names_in(data) if name != link[side]])
     return True
 
 
@@ -194,7 +234,7 @@ def more_held(data: Data, rng: random.Random) -> bool:
     """Say that a layer holds what it does not."""
     held = rng.choice(list(groups_in(data)))["held"]
     k = rng.randrange(len(held))
-    held[k] = [name for name in "ABZ" if name not in held[k]]
+    held[k] = [name for name in names_in(data) if name not in held[k]]
     return True
 
 
@@ -269,7 +309,7 @@ def widened_capacity(data: Data, rng: random.Random) -> bool:
 def unlike_whole(data: Data, rng: random.Random) -> bool:
     """State floors of other data that the level keeps whole."""
     for one in data["statements"]:
-        one["whole"] = rng.sample("ABZ", rng.randrange(4))
+        one["whole"] = rng.sample(names_in(data), rng.randrange(4))
         one["value"] *= rng.choice((1, 2))
     return True
 

@@ -11,7 +11,17 @@ from typing import Any
 import pytest
 
 from attacks import copied
-from chain_attacks import OF_RIVALS, OF_TRUE, claim_rival, searched, searched_inside, searched_long, true_certificate
+from chain_attacks import (
+    OF_RIVALS,
+    OF_TRUE,
+    claim_rival,
+    other_axis,
+    searched,
+    searched_inside,
+    searched_long,
+    searched_windows,
+    true_certificate,
+)
 from jouleloop.errors import JouleloopError
 from jouleloop.fusion.certificate import certify_chain, chain_subject, claimed_group
 from jouleloop.fusion.plan import Group
@@ -56,7 +66,7 @@ def judged(data: dict[str, Any]) -> str:
 def test_the_verifier_has_the_ways_of_the_search_and_no_bound_above_them(seeds: range) -> None:
     compared = Counter[bool]()
     for seed in seeds:
-        search = (searched_long if seed % 5 == 4 else searched)(seed)
+        search = (searched_long if seed % 5 == 4 else searched_windows if seed % 5 == 2 else searched)(seed)
         if not search.run().ok:
             continue
         data = chain_subject(search.chain, search.fusions)
@@ -95,14 +105,17 @@ def test_true_certificates_are_accepted_and_no_attack_is(seeds: range) -> None:
     assert len(kinds) == 2
 
 
-@pytest.mark.parametrize("drawn", [searched_inside, searched_long])
+@pytest.mark.parametrize("drawn", [searched_inside, searched_long, searched_windows])
 @in_shares(5, 1)
-def test_so_are_those_of_inner_levels_and_longer_chains(seeds: range, drawn: Callable[[int], ChainSearch]) -> None:
+def test_so_are_those_of_inner_levels_windows_and_longer_chains(
+    seeds: range, drawn: Callable[[int], ChainSearch]
+) -> None:
     kinds, refused = Counter[str](), Counter[str]()
     for seed in seeds:
         attack_chain(drawn(seed), seed, kinds, refused)
     assert kinds
     assert len(refused) > 5
+    assert ("other_axis" in refused) is (drawn is searched_windows)
 
 
 @in_shares(6, 1)
@@ -134,7 +147,7 @@ def attack_chain(search: ChainSearch, seed: int, kinds: Counter[str], refused: C
     assert judged(copied(true.data)) == "", seed
     kinds["fused" if len(true.data["groups"]) < len(true.data["layers"]) else "apart"] += 1
     rng = random.Random(f"attack/{seed}")
-    for attack in (*OF_TRUE, *(OF_RIVALS if true.rival else ())):
+    for attack in (*OF_TRUE, other_axis, *(OF_RIVALS if true.rival else ())):
         changed = copied(true.data)
         if attack in OF_RIVALS and (attack not in OF_TRUE or rng.random() < 0.5) and true.rival:
             claim_rival(changed, true.rival, rng)

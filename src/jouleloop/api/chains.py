@@ -79,7 +79,7 @@ def search_chain(
     """Return the least energy of a chain; ``hardware`` by layer, since constraints hang on the shape of a layer."""
     fusions = [Fusion.at(one.target(p), level) for one, p in zip(hardware, found.problems, strict=True)]
     if certified:
-        chain_subject(found, fusions)
+        chain_subject(found, fusions, recompute=recompute)
     search = ChainSearch(found, tuple(fusions), seconds, watch, recompute)
     return replace(search.run(), argue=partial(certify_chain, search))
 

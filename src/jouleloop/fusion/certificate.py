@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from jouleloop.engines.native import mapspace_of
-from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.errors import Fault, InputError
 from jouleloop.fusion.chain import Chain
 from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.result import ChainResult, GroupRun
@@ -49,7 +49,7 @@ def certify_chain(search: ChainSearch, result: ChainResult) -> Data:
     data = {
         "chain": result.chain,
         "value": result.energy_pj,
-        **chain_subject(search.chain, search.fusions),
+        **chain_subject(search.chain, search.fusions, recompute=search.recompute),
         "groups": [claimed_group(group) for group in result.groups],
         "prices": _prices(search, result.energy_pj),
         "statements": [],
@@ -66,10 +66,11 @@ def certify_chain(search: ChainSearch, result: ChainResult) -> Data:
     return found | {"digest": digest_of(found)}
 
 
-def chain_subject(chain: Chain, fusions: Sequence[Fusion]) -> Data:
+def chain_subject(chain: Chain, fusions: Sequence[Fusion], *, recompute: bool = False) -> Data:
     """Return what a certificate of a chain is about: layers, links, hardware, level of fusion and counting rules."""
-    others = [problem.name for problem in chain.problems if problem.slides or problem.projection_array.max() > 1]
-    raise_all([Fault("there is no certificate", field="chain", value=name, allowed="products") for name in others])
+    if recompute and any(axis.reach > axis.step for link in chain.links for axis in link.axes):
+        text = "overlaps that wait on the chip"
+        raise InputError(Fault("there is no certificate", field="recompute", value=chain.name, allowed=text))
     if any(fusion.depends_on_sizes for fusion in fusions):
         text = "constraints that mean the same for a part as for its layer"
         raise InputError(Fault("there is no certificate", field="constraints", allowed=text))

@@ -1,4 +1,4 @@
-"""What a fused chain of products is, from the file alone: layers, prices of words, and what parts are mapped onto.
+"""What a fused chain is, from the file alone: layers, prices of words, and what parts are mapped onto.
 
 The space is that of `docs/fusion.md`, derived here anew; nothing is taken from `jouleloop.fusion`. Energies are whole
 multiples of `FusedChain.unit_pj`.
@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from jouleloop.proof.boxes import values
 from jouleloop.proof.design import UNCONSTRAINED, Factors
 from jouleloop.proof.stated import Architecture, Problem
 
@@ -25,6 +26,14 @@ class Task(NamedTuple):
     resumes: bool
 
 
+class Axis(NamedTuple):
+    """An axis of a shared tensor: value v of the reader reads so many values, ``reach``, from step v - before."""
+
+    step: int
+    reach: int
+    before: int
+
+
 class Layer:
     """One layer: its problem in plain numbers, and what its constraints say of the levels."""
 
@@ -34,8 +43,12 @@ class Layer:
         self.problem: Data = data["problem"]
         self.constraints: Data = data["constraints"]
         self.dims, self.bounds = problem.dimensions, tuple(problem.bounds)
-        #: By data space, the dimensions that move it.
+        #: By data space the dimensions that move it; by rank, too, each by its place and with its coefficient.
         self.moved = {space.name: {d for rank in space.ranks for d in rank} for space in problem.data_spaces}
+        self.ranks = {
+            space.name: [{self.dims.index(d): c for d, c in rank.items()} for rank in space.ranks]
+            for space in problem.data_spaces
+        }
         self.output = next(space.name for space in problem.data_spaces if space.read_write)
         #: What the level of fusion has to keep, and what it may not.
         self.keep, self.bypass = ({*self.limits(level)[key]} for key in ("keep", "bypass"))
@@ -49,8 +62,27 @@ class Layer:
 
     def words(self, sizes: Factors, names: Iterable[str]) -> int:
         """Return the words of some data spaces."""
-        own = list(zip(self.dims, sizes, strict=True))
-        return sum(math.prod(size for d, size in own if d in self.moved[name]) for name in names)
+        boxes = (self.ranks[name] for name in names)
+        return sum(math.prod(1 + sum(c * (sizes[d] - 1) for d, c in rank.items()) for rank in box) for box in boxes)
+
+    def least_words(self, sizes: Factors, name: str) -> int:
+        """Return the words of a data space without the gaps that a stride may leave, or fewer."""
+        return math.prod(values(rank, sizes, sizes) for rank in self.ranks[name])
+
+    def slides(self, sizes: Factors) -> bool:
+        """Whether two dimensions move one rank."""
+        return any(sum(sizes[d] > 1 for d in rank) > 1 for box in self.ranks.values() for rank in box)
+
+    def sized(self, sizes: Factors, changes: dict[str, int]) -> Factors:
+        """Return sizes of which some are changed."""
+        return tuple(changes.get(d, size) for d, size in zip(self.dims, sizes, strict=True))
+
+    def axis(self, name: str, dim: str, written: int) -> Axis:
+        """Return how a dimension cuts a data space that has so many values along its rank."""
+        d = self.dims.index(dim)
+        rank = next(rank for rank in self.ranks[name] if d in rank)
+        whole = 1 + sum(c * (self.bounds[e] - 1) for e, c in rank.items())
+        return Axis(rank[d], whole - rank[d] * (self.bounds[d] - 1), max(0, whole - written + 1) // 2)
 
     def ignores(self, whole: Factors, part: Factors) -> bool:
         """Whether a fixed factor holds for some sizes, and is too large for a part of them."""
@@ -80,6 +112,13 @@ class FusedChain:
         self.layers = [Layer(one, self.names, data["level"]) for one in data["layers"]]
         self.links = [(link["output"], link["input"]) for link in data["links"]]
         self.pairs = [dict(map(tuple, link["axes"])) for link in data["links"]]
+        #: By link and dimension that writes it, how it is read.
+        self.axes = [
+            {a: reader.axis(name, b, writer.bounds[writer.dims.index(a)]) for a, b in pairs.items()}
+            for writer, reader, (_, name), pairs in zip(
+                self.layers, self.layers[1:], self.links, self.pairs, strict=False
+            )
+        ]
         self.outermost, level = levels[0], levels[self.place]
         self.block, self.capacity = level.block_words, level.capacity_words or 0
         stated = [levels[0].read_pj, levels[0].write_pj, level.read_pj, level.write_pj, hardware.compute_pj]

@@ -1,5 +1,6 @@
 """The form of a chain's certificate beyond the types of its keys: what belongs together of layers, links and groups."""
 
+import math
 from collections.abc import Iterator
 
 from jouleloop.errors import Fault
@@ -35,9 +36,6 @@ def _kind(stated: ChainCertificate) -> Iterator[Fault]:
         written = [space for space in layer.problem.data_spaces if space.read_write]
         if len(written) != 1:
             yield Fault("a layer of a chain writes one data space", field=layer.name)
-        ranks = [rank for space in layer.problem.data_spaces for rank in space.ranks]
-        if any(len(rank) > 1 or any(c > 1 for c in rank.values()) for rank in ranks):
-            yield Fault("is no product: two dimensions move one rank, or by more than 1", field=layer.name)
 
 
 def _links(stated: ChainCertificate) -> Iterator[Fault]:
@@ -46,21 +44,49 @@ def _links(stated: ChainCertificate) -> Iterator[Fault]:
         yield Fault("there is one link between two layers", field="links", value=len(stated.links))
         return
     for place, link in enumerate(stated.links):
-        sides = []
-        for layer, name, writes in ((place, link.output, True), (place + 1, link.input, False)):
-            problem = stated.layers[layer].problem
-            size = dict(zip(problem.dimensions, problem.bounds, strict=False))
-            found = [one for one in problem.data_spaces if one.name == name and one.read_write == writes]
-            ranks = found[0].ranks if found else []
-            sides.append({d: size.get(d, 0) for rank in ranks for d in rank if size.get(d, 0) > 1})
-            if not found:
-                yield Fault("is no such data space", field=f"links.{place}", value=name)
-        pairs = [(writer, reader) for writer, reader in link.axes]
-        once = all(len({pair[side] for pair in pairs}) == len(pairs) for side in (0, 1))
-        if not once or any(sides[0].get(a) != sides[1].get(b, 0) for a, b in pairs) or len(pairs) != len(sides[0]):
-            yield Fault("needs one axis along each rank of the shared tensor, of one size", field=f"links.{place}.axes")
-        elif len(sides[0]) != len(sides[1]):
-            yield Fault("has ranks that the layer before it does not write", field=f"links.{place}.axes")
+        written = _ranks(stated, place, link.output, written=True)
+        read = _ranks(stated, place + 1, link.input, written=False)
+        if written is None or read is None:
+            yield Fault("is no such data space", field=f"links.{place}", value=[link.output, link.input])
+            continue
+        last = {d: step * most for rank in written for d, (step, most) in rank.items()}
+        rank_of = {d: number for number, rank in enumerate(read) for d in rank}
+        along = sorted(rank_of.get(reader, -1) for _, reader in link.axes)
+        if sorted(writer for writer, _ in link.axes) != sorted(last) or along != list(range(len(read))):
+            yield Fault("needs one axis along each rank of the shared tensor", field=f"links.{place}.axes")
+            continue
+        # An axis is a rank that one dimension writes, value by value.
+        alike = all(len(rank) == 1 and step == 1 for rank in written for step, _ in rank.values())
+        kept = {
+            d
+            for space in stated.layers[place + 1].problem.data_spaces
+            if space.read_write
+            for r in space.ranks
+            for d in r
+        }
+        for writer, reader in link.axes:
+            rank = read[rank_of[reader]]
+            # Of a window and what it slides along the latter is the axis: it moves the output.
+            alike = alike and (len(rank) == 1 or rank.keys() & kept == {reader})
+            whole = sum(step * most for step, most in rank.values())
+            # Windows reach into the padding, and strides leave out what is at the end.
+            reach = whole - math.prod(rank[reader]) + rank[reader][0] - 1
+            alike = alike and -reach <= whole - last[writer] <= 2 * reach
+        if not alike:
+            yield Fault("has another size where it is read", field=f"links.{place}.axes")
+
+
+def _ranks(
+    stated: ChainCertificate, layer: int, name: str, *, written: bool
+) -> list[dict[str, tuple[int, int]]] | None:
+    """Return by rank of several values what moves it: by dimension the step, and how often at most; None without it."""
+    problem = stated.layers[layer].problem
+    most = {d: bound - 1 for d, bound in zip(problem.dimensions, problem.bounds, strict=False)}
+    for space in problem.data_spaces:
+        if space.name == name and space.read_write == written:
+            moved = ({d: (step, most[d]) for d, step in rank.items() if most.get(d)} for rank in space.ranks)
+            return [rank for rank in moved if rank]
+    return None
 
 
 def _groups(stated: ChainCertificate) -> Iterator[Fault]:

@@ -88,6 +88,8 @@ class Floors:
         least = part.outside + part.times * self.chain.operation * math.prod(part.sizes)
         smallest = (1,) * len(part.sizes)
         known = not layer.ignores(layer.bounds, part.sizes) and (alone or not layer.ignores(part.sizes, smallest))
+        # Windows and parts of unequal sizes have floors alone.
+        known = known and not layer.slides(layer.bounds) and len(part.runs) == 1
         return max(least, part.passing + self.inside(part.layer, part.sizes)) if known else least
 
     def leaf(self, leaf: Leaf) -> Energy:

@@ -212,9 +212,9 @@ class _Loop(_Strict):
 
 
 class _Mapped(_Strict):
-    """A layer as one mapping, and another where it goes on from partial sums."""
+    """A layer as one mapping for each size of its iterations, and another where these go on from partial sums."""
 
-    mappings: Annotated[list[list[_Nest]], Field(min_length=1, max_length=2)]
+    mappings: Annotated[list[list[_Nest]], Field(min_length=1)]
 
 
 class Group(_Strict):

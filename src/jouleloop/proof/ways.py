@@ -1,17 +1,32 @@
 """Every way to run a fused chain: groups, prefixes, held data, and groups inside an iteration of another."""
 
 import itertools
-import math
+import operator
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from jouleloop.proof.chain import FusedChain, Layer, Task
+from jouleloop.proof.chain import Axis, FusedChain, Layer, Task
 from jouleloop.proof.design import Factors, divisors
 
 #: How a loop of a prefix cuts the layers of a group: its factor, and by layer its dimension.
 Loop = tuple[int, tuple[str, ...]]
-#: How a loop cuts one layer: its factor, and the dimension.
-Cut = tuple[int, str]
+#: What iterations compute, how many compute that, and in how many of these outputs begin.
+Runs = tuple[tuple[Factors, int, int], ...]
+
+
+class Cut(NamedTuple):
+    """How a loop cuts a dimension of a layer.
+
+    ``counts``: values that an iteration computes, and in how many iterations. At most ``tile`` values of the output are
+    on the chip in one, and ``overlap`` wait for the next.
+    """
+
+    dim: str
+    counts: tuple[tuple[int, int], ...]
+    tile: int
+    overlap: int
 
 
 class Scope(NamedTuple):
@@ -29,7 +44,7 @@ class Scope(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What one layer of a way does.
+    """What one layer of a way does: ``sizes`` at most in one iteration.
 
     ``whole`` is on the chip in an iteration: ``inner`` for other layers of the scope, too, ``held`` by this way. Moving
     that takes ``moved``. With its operations the layer takes ``outside`` at least, and with what it takes inside the
@@ -38,6 +53,7 @@ class Part(NamedTuple):
 
     layer: int
     sizes: Factors
+    runs: Runs
     whole: frozenset[str]
     inner: frozenset[str]
     held: frozenset[str]
@@ -49,12 +65,16 @@ class Part(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A prefix and what each layer of a scope holds; ``room``: words of the level that nothing holds."""
+    """A prefix and what each layer of a scope holds.
+
+    ``room``: words of the level that nothing holds. Of these ``waiting`` are overlaps beside the tiles of each layer.
+    """
 
     scope: Scope
     loops: tuple[Loop, ...]
     parts: tuple[Part, ...]
     room: int
+    waiting: tuple[int, ...]
 
 
 class Run(NamedTuple):
@@ -125,18 +145,29 @@ def ways(chain: FusedChain, scope: Scope, some: Iterable[tuple[Loop, ...]] | Non
     shared = [a | b for a, b in zip(scope.whole, inner, strict=True)]
     if any(names & layer.bypass for layer, names in zip(layers, shared, strict=True)):
         return
+    nested = nests(chain, scope)
     for loops in prefixes(chain, scope) if some is None else some:
-        cuts = [[(factor, dims[place]) for factor, dims in loops] for place in range(len(layers))]
-        sizes = list(map(_cut, layers, scope.sizes, cuts))
+        by_loop = [_cuts(chain, scope, *loop) for loop in loops]
+        cuts = [[one[place] for one in by_loop] for place in range(len(layers))]
+        sizes, waiting = list(map(_most, layers, scope.sizes, cuts)), _waiting(layers, scope.sizes, cuts)
         # Shared data of other layers have ended or not begun. Groups inside need not have them whole.
-        taken = 0 if len(layers) > 2 else max(map(Layer.words, layers, sizes, inner))
+        needed = map(operator.add, waiting, map(Layer.words, layers, sizes, inner))
+        taken = 0 if nested and len(layers) > 2 else max(needed)
         if taken > scope.room or (len(layers) == 1 and layers[0].ignores(scope.sizes[0], sizes[0])):
             continue
-        options = [list(_parts(chain, scope, k, cuts[k], sizes[k], names)) for k, names in enumerate(inner)]
+        options = [list(_parts(chain, scope, k, cuts[k], names)) for k, names in enumerate(inner)]
         for parts in itertools.product(*options):
             room = scope.room - sum(chain.layers[part.layer].words(part.sizes, part.held) for part in parts)
             if room >= taken:
-                yield Way(scope, loops, parts, room)
+                yield Way(scope, loops, parts, room, waiting)
+
+
+def nests(chain: FusedChain, scope: Scope) -> bool:
+    """Whether groups may lie inside: no window slides, and tiles do not overlap."""
+    links = chain.axes[scope.first : scope.first + len(scope.sizes) - 1]
+    layers = chain.layers[scope.first : scope.first + len(scope.sizes)]
+    plain = all(axis == (1, 1, 0) for own in links for axis in own.values())
+    return plain and not any(map(Layer.slides, layers, scope.sizes))
 
 
 def way_of(chain: FusedChain, scope: Scope, loops: tuple[Loop, ...], held: tuple[frozenset[str], ...]) -> Way | None:
@@ -146,80 +177,143 @@ def way_of(chain: FusedChain, scope: Scope, loops: tuple[Loop, ...], held: tuple
     return next((way for way in ways(chain, scope, [loops]) if tuple(part.held for part in way.parts) == held), None)
 
 
-def _cut(layer: Layer, sizes: Factors, cuts: Sequence[Cut]) -> Factors:
-    factors = {d: factor for factor, d in cuts}
-    return tuple(size // factors.get(d, 1) for d, size in zip(layer.dims, sizes, strict=True))
+def _cuts(chain: FusedChain, scope: Scope, factor: int, dims: tuple[str, ...]) -> tuple[Cut, ...]:
+    """Return by layer of a scope how a loop cuts it."""
+    layers = chain.layers[scope.first : scope.first + len(dims)]
+    sizes = tuple(own[layer.dims.index(d)] for layer, own, d in zip(layers, scope.sizes, dims, strict=True))
+    return _tiles(dims, sizes, tuple(chain.axes[scope.first + k][d] for k, d in enumerate(dims[:-1])), factor)
 
 
-def _parts(
-    chain: FusedChain, scope: Scope, place: int, cuts: Sequence[Cut], sizes: Factors, inner: frozenset[str]
-) -> Iterator[Part]:
+@cache
+def _tiles(dims: tuple[str, ...], sizes: Factors, axes: tuple[Axis, ...], factor: int) -> tuple[Cut, ...]:
+    """Return the same: the last layer has equal tiles; one before it computes what is read next and is not there."""
+    ends = [sizes[-1] // factor * n for n in range(factor + 1)]
+    found = [Cut(dims[-1], ((ends[1], factor),), ends[1], 0)]
+    for dim, size, (step, reach, before) in list(zip(dims, sizes, axes, strict=False))[::-1]:
+        made, waits = [0], [0] * factor
+        for n, (start, stop) in enumerate(itertools.pairwise(ends)):
+            made.append(made[-1])
+            if stop > start:
+                waits[n] = max(0, made[n] - max(0, start * step - before))
+                made[-1] = max(made[n], min(size, (stop - 1) * step + reach - before))
+        # What nobody reads is computed, too.
+        ends = [*made[:-1], size]
+        news = [b - a for a, b in itertools.pairwise(ends)]
+        counts = Counter(new for new in news if new)
+        found.append(Cut(dim, tuple(counts.items()), max(map(operator.add, news, waits)), max(waits)))
+    return tuple(reversed(found))
+
+
+def _most(layer: Layer, sizes: Factors, cuts: Sequence[Cut]) -> Factors:
+    return layer.sized(sizes, {cut.dim: max(cut.counts)[0] for cut in cuts})
+
+
+def _waiting(layers: Sequence[Layer], sizes: Sequence[Factors], cuts: Sequence[Sequence[Cut]]) -> tuple[int, ...]:
+    """Return the words of overlaps that wait beside the tiles of each layer: those of the innermost loop lie in one.
+
+    An overlap runs through what loops inside it cut, and has a tile of what loops outside cut.
+    """
+    strips = []
+    for layer, own, loops in zip(layers, sizes, cuts, strict=True):
+        strips.append([0])
+        for k, cut in enumerate(loops):
+            box = layer.sized(own, {one.dim: one.tile for one in loops[:k]} | {cut.dim: cut.overlap})
+            strips[-1].append(layer.words(box, [layer.output]) if cut.overlap else 0)
+    total = sum(map(sum, strips))
+    return (total, *(total - own[-1] for own in strips[:-1]))
+
+
+def _runs(layer: Layer, sizes: Factors, counts: tuple[int, int], cuts: Sequence[Cut]) -> Runs:
+    """Return the runs of iterations of some loops."""
+    found = []
+    for chosen in itertools.product(*(cut.counts for cut in cuts)):
+        changed, (times, begun) = {}, counts
+        for cut, (size, count) in zip(cuts, chosen, strict=True):
+            changed[cut.dim] = size
+            times *= count
+            begun *= count if cut.dim in layer.moved[layer.output] else 1
+        found.append((layer.sized(sizes, changed), times, begun))
+    return tuple(found)
+
+
+def _parts(chain: FusedChain, scope: Scope, place: int, cuts: Sequence[Cut], inner: frozenset[str]) -> Iterator[Part]:
     """Yield what a layer does for every set of data spaces that it may hold; alone inside, it holds one at least."""
-    layer, (times, begun), shared = chain.layers[scope.first + place], scope.counts[place], scope.whole[place] | inner
-    visits = {}
+    layer, shared = chain.layers[scope.first + place], scope.whole[place] | inner
+    whole, counts = scope.sizes[place], scope.counts[place]
+    runs, sizes, visits = _runs(layer, whole, counts, cuts), _most(layer, whole, cuts), {}
+    times, begun = sum(count for _, count, _ in runs), sum(count for *_, count in runs)
+    if begun < times and layer.slides(sizes):
+        return
     for name, dims in layer.moved.items():
         # Inner loops that do not move it leave it in place.
-        moving = max((k for k, (_, d) in enumerate(cuts, 1) if d in dims), default=0)
-        visits[name] = times * math.prod(factor for factor, _ in cuts[:moving])
-    times *= math.prod(factor for factor, _ in cuts)
-    begun *= math.prod(factor for factor, d in cuts if d in layer.moved[layer.output])
-    able = sorted(name for name in layer.moved if visits[name] < times and name not in shared | layer.bypass)
+        moving = max((k for k, cut in enumerate(cuts, 1) if cut.dim in dims), default=0)
+        visits[name] = _runs(layer, whole, counts, cuts[:moving])
+    back = {name for name, own in visits.items() if sum(count for _, count, _ in own) < times}
+    able = sorted(back - shared - layer.bypass)
     for count in range(scope.inside and len(scope.sizes) == 1, len(able) + 1):
         for held in map(frozenset, itertools.combinations(able, count)):
-            part = Part(scope.first + place, sizes, shared | held, inner, held, times, begun, 0, 0, 0)
+            part = Part(scope.first + place, sizes, runs, shared | held, inner, held, times, begun, 0, 0, 0)
             yield _counted(chain, layer, part, visits)
 
 
-def _counted(chain: FusedChain, layer: Layer, part: Part, visits: dict[str, int]) -> Part:
+def _counted(chain: FusedChain, layer: Layer, part: Part, visits: dict[str, Runs]) -> Part:
     """Return a part with what moving takes: of what is held, with that of all else outside, and of what may pass."""
     moved, outside, passing = 0, 0, 0
     for name in layer.moved:
-        words, written = layer.words(part.sizes, [name]), name == layer.output
-        runs = visits[name] if name in part.held else part.times
-        once = chain.written(words) if written else chain.read(words)
-        back = (runs - part.begun) * written
+        written, most = name == layer.output, layer.words(part.sizes, [name])
         if name in part.held:
-            moved += runs * (once + (0 if written else chain.filled(words))) + back * (
-                chain.read(words) + chain.filled(words)
-            )
+            moves = [(times, layer.words(sizes, [name])) for sizes, times, _ in visits[name]]
+        else:
+            moves = [(times, layer.least_words(sizes, name)) for sizes, times, _ in part.runs]
+        once = sum(times * (chain.written(words) if written else chain.read(words)) for times, words in moves)
+        filled = 0 if written else sum(times * chain.filled(words) for times, words in moves)
+        back = (sum(times for times, _ in moves) - part.begun) * written
+        if name in part.held:
+            moved += once + filled + back * (chain.read(most) + chain.filled(most))
         elif name not in part.whole:
-            cost = runs * once + back * chain.read(words)
+            cost = once + back * chain.read(most)
             outside += cost
             if name in layer.keep or not chain.passes(layer):
-                passing += cost + (runs * chain.filled(words) if name in layer.keep and not written else 0)
+                passing += cost + (filled if name in layer.keep else 0)
             else:
-                passing += (
-                    cost - runs * chain.spared(words, written=written) - back * chain.spared(words, written=False)
-                )
+                spared = sum(times * chain.spared(words, written=written) for times, words in moves)
+                passing += cost - spared - back * chain.spared(most, written=False)
     return part._replace(moved=moved, outside=outside + moved, passing=passing + moved)
 
 
 def runs_of(chain: FusedChain, part: Part) -> list[Run]:
     """Return what a part runs as one mapping: iterations that begin its outputs, and those that go on."""
-    layer = chain.layers[part.layer]
-    words = {name: layer.words(part.sizes, [name]) for name in part.whole}
-    back = sum(chain.read(n) + chain.filled(n) for name, n in words.items() if name == layer.output)
-    read = sum(chain.read(n) + chain.filled(n) for name, n in words.items() if name != layer.output)
-    spared = read + sum(chain.written(n) for name, n in words.items() if name == layer.output)
-    begin = Run(Task(part.layer, part.sizes, part.whole, False), part.begun, spared)
-    resume = Run(begin.task._replace(resumes=True), part.times - part.begun, spared + back)
-    return [begin, resume] if resume.times else [begin]
+    layer, found = chain.layers[part.layer], []
+    for sizes, times, begun in part.runs:
+        words = {name: layer.words(sizes, [name]) for name in part.whole}
+        back = sum(chain.read(n) + chain.filled(n) for name, n in words.items() if name == layer.output)
+        read = sum(chain.read(n) + chain.filled(n) for name, n in words.items() if name != layer.output)
+        spared = read + sum(chain.written(n) for name, n in words.items() if name == layer.output)
+        begin = Run(Task(part.layer, sizes, part.whole, False), begun, spared)
+        resume = Run(begin.task._replace(resumes=True), times - begun, spared + back)
+        found += [one for one in (begin, resume) if one.times]
+    return found
 
 
 def leaf_of(chain: FusedChain, way: Way, place: int) -> Leaf | None:
     """Return one layer of a way as one mapping, None where what is on the chip does not fit."""
     part = way.parts[place]
     layer = chain.layers[part.layer]
-    if layer.words(part.sizes, part.inner) > way.room:
+    room = way.room - way.waiting[place]
+    if layer.words(part.sizes, part.inner) > room:
         return None
     # Tiles of what is on the chip already lie in what is taken for it.
-    return Leaf(part, way.room + layer.words(part.sizes, part.whole - part.inner))
+    return Leaf(part, room + layer.words(part.sizes, part.whole - part.inner))
 
 
 def child_of(chain: FusedChain, way: Way, first: int, last: int) -> Scope | None:
     """Return layers of a way as a group inside, None where there can be none."""
     parts, room = way.parts[first : last + 1], way.room
-    if len(parts) == len(way.parts) or (first == last and not chain.layers[parts[0].layer].product):
+    if (
+        not nests(chain, way.scope)
+        or len(parts) == len(way.parts)
+        or (first == last and not chain.layers[parts[0].layer].product)
+    ):
         return None
     # What passes between them and other layers of the way stays whole.
     if first:
