@@ -58,7 +58,7 @@ def told(case: Case) -> tuple[MapSpace, Target, Problem] | None:
     try:
         problem, target = load(case)
         space = build_mapspace(problem, target.arch, target.constraints)
-        Search(space, target.costs, target.semantics, links=False)
+        Search(space, target.costs, target.semantics)
         sample_mappings(space, 1)
     except JouleloopError:
         return None

@@ -61,7 +61,7 @@ def drawn(rng: random.Random) -> Case:
 
 
 @pytest.mark.parametrize("laid_out", [boundaries.MOST_LAID_OUT, 0])
-@in_shares(CASES, first=CASES // 4)
+@in_shares(CASES, first=CASES // 2)
 def test_a_level_is_asked_for_no_less_than_is_said_to_pass(
     seeds: range, laid_out: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
