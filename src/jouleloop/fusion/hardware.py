@@ -88,6 +88,10 @@ class Fusion:
         """Energy [pJ] of words that are filled into the level."""
         return self._vectors(self.place, words) * self._prices(self.place)[1]
 
+    def read_in_pj(self, words: int) -> float:
+        """Energy [pJ] of words that are read at the outermost level and filled into the level."""
+        return self.read_pj(words) + self.filled_pj(words)
+
     def written_pj(self, words: int) -> float:
         """Energy [pJ] of finished words that are written at the outermost level."""
         return self._vectors(0, words) * self._prices(0)[2]

@@ -13,9 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
+import numpy as np
+
 from jouleloop.division import divisors
 from jouleloop.fusion.chain import Axis, Chain, Link
 from jouleloop.fusion.tiles import Cut, cuts_of
+from jouleloop.optimum.words import values_of
 from jouleloop.workload.problem import DataSpace, Problem
 
 
@@ -248,15 +251,10 @@ class Part:
 
 @cache
 def _least_words(problem: Problem, space: DataSpace) -> int:
-    """Return the words of a data space without the gaps that a stride leaves."""
-    found = 1
-    for rank in space.projection:
-        sums = {0}
-        for term in rank:
-            step = problem.coefficient[term.coefficient] if term.coefficient else 1
-            sums = {one + step * n for one in sums for n in range(problem.bound[term.dimension])}
-        found *= len(sums)
-    return found
+    """Return the words of a data space without the gaps that a stride leaves, or fewer."""
+    bounds = np.array(problem.bounds)
+    ranks = problem.projection_array[problem.data_spaces.index(space)]
+    return math.prod(int(values_of(rank, bounds, bounds)) for rank in ranks)
 
 
 #: By group around a layer, outermost first: what it makes of the layer, and what the layer holds in it.

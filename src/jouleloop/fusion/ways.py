@@ -58,12 +58,11 @@ def held_moves(fusion: Fusion, part: Part, held: frozenset[str]) -> tuple[float,
     total, words = 0.0, 0
     for space in (space for space in part.whole.data_spaces if space.name in held):
         for times, moved in part.visits(space):
-            read_pj = fusion.read_pj(moved) + fusion.filled_pj(moved)
-            total += times * (fusion.written_pj(moved) if space.read_write else read_pj)
+            total += times * (fusion.written_pj(moved) if space.read_write else fusion.read_in_pj(moved))
             words += times * moved
         if space.read_write:
             back, moved = part.periods(space) - part.fresh, part.words(space.name)
-            total += back * (fusion.read_pj(moved) + fusion.filled_pj(moved))
+            total += back * fusion.read_in_pj(moved)
             words += back * moved
     return total, words
 
