@@ -109,19 +109,19 @@ EDGE = np.dtype(
         ("fill_standing", np.float64),
         # Whether two instances may hold one box.
         ("coincide", np.bool_),
-        # What the networks below the level charge over all instances [pJ] for a word of the boxes that a plain, a moved
-        # and a standing step fetches, at least, where the level inside keeps it, and where not.
-        ("filled_pj", np.float64, 3),
-        ("bypassed_pj", np.float64, 3),
+        # What the networks below the level charge over all instances [pJ] for a word of the boxes that a plain and a
+        # moved step fetch, at least, where the level inside keeps it, and where not.
+        ("filled_pj", np.float64, 2),
+        ("bypassed_pj", np.float64, 2),
         # How many instances of the level inside share what they hold, at most.
         ("sharers", np.float64),
     ],
     align=True,
 )
 #: The last three fields of `EDGE`, of one instance of the level.
-CHARGE = np.dtype([("filled_pj", np.float64, 3), ("bypassed_pj", np.float64, 3), ("sharers", np.float64)], align=True)
-#: Kinds of steps through a boundary: links serve none of the instances; all but the ends of chains; all.
-PLAIN, MOVED, STANDING = range(3)
+CHARGE = np.dtype([("filled_pj", np.float64, 2), ("bypassed_pj", np.float64, 2), ("sharers", np.float64)], align=True)
+#: Kinds of steps that networks charge for: links serve none of the instances; all but the ends of chains.
+PLAIN, MOVED = range(2)
 #: Words into one instance by kind of step. Where neighbours are known, words of steps that move are plain.
 WORDS = np.dtype(
     [
@@ -209,8 +209,8 @@ RATE = np.dtype(
         ("pass_share", np.float64),
         ("pass_block", np.float64),
         ("pass_pj", np.float64),
-        # What networks charge [pJ] for a word of a plain, a moved and a standing step, at least.
-        ("net_pj", np.float64, 3),
+        # What networks charge [pJ] for a word of a plain and a moved step, at least.
+        ("net_pj", np.float64, 2),
     ],
     align=True,
 )

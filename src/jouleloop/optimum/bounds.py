@@ -132,8 +132,7 @@ def _slid_pj(case: Case, level: int, v: int, j: int, start: int, iterations: flo
         words = full * iterations
         asked = words * (s.plain * distinct + s.moved * edge.distinct_linked)
         filled = words * (s.plain + s.moved * edge.fill_linked)
-        standing = 0.0 if resting else words * s.standing
-        sent_pj = network_pj(rate, child, v, words * s.plain, words * s.moved, standing)
+        sent_pj = network_pj(rate, child, v, words * s.plain, words * s.moved)
         if not resting:
             filled += words * s.standing * edge.fill_standing
     else:
@@ -149,7 +148,7 @@ def _slid_pj(case: Case, level: int, v: int, j: int, start: int, iterations: flo
         asked = part * (full * whole * distinct + words * (edge.distinct_linked if s.reached else distinct))
         filled = part * (full * whole + words * (edge.fill_linked if s.reached else 1.0))
         linked = part * words if s.reached else 0.0
-        sent_pj = network_pj(rate, child, v, part * (full * whole + words) - linked, linked, 0.0)
+        sent_pj = network_pj(rate, child, v, part * (full * whole + words) - linked, linked)
     if s.cancel or s.reached or s.moved > 0.0:
         asked = math.floor(asked)
         filled = math.floor(filled * (1.0 - 1e-12))
@@ -566,7 +565,7 @@ def _price_moves(case: Case, level: int, iterations: float) -> None:
             scratch.distinct[v] = (
                 boxes_of(coef, scratch.extent, case.unrolled.factors[level], case.grid.axis) * edge.beyond
             )
-        sent_pj = network_pj(rate, child, v, words, 0.0, 0.0)
+        sent_pj = network_pj(rate, child, v, words, 0.0)
         scratch.moving_pj[v] = crossing_pj(rate, child, v, words * scratch.distinct[v], words, sent_pj)
 
 
@@ -664,7 +663,7 @@ def _trailing_pj(case: Case, level: int, v: int, kind: int, iterations: float) -
             trailing *= grid.divisor[d, scratch.start[d]].value / scratch.place[d].tile_size
     words = scratch.sure_words[v] / trailing
     asked, filled = float(math.floor(words * scratch.distinct[v])), float(math.floor(words))
-    sent_pj = network_pj(case.unrolled.rate, child, v, words, 0.0, 0.0)
+    sent_pj = network_pj(case.unrolled.rate, child, v, words, 0.0)
     least_pj = crossing_pj(case.unrolled.rate, child, v, asked, filled, sent_pj)
     if case.target.layer.reuse[child, 0].resting and scratch.shares[v]:
         return _resumed_pj(case, level, v, iterations / trailing, least_pj)

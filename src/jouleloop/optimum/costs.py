@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Encoded, Record, Records
-from jouleloop.optimum.arrays import MOVED, PLAIN, STANDING, Unrolled
+from jouleloop.optimum.arrays import MOVED, PLAIN, Unrolled
 
 
 @njit
@@ -45,13 +45,9 @@ def crossing_pj(rate: Records, child: int, v: int, asked: float, filled: float, 
 
 
 @njit(inline="always")
-def network_pj(rate: Records, child: int, v: int, plain: float, moved: float, standing: float) -> float:
+def network_pj(rate: Records, child: int, v: int, plain: float, moved: float) -> float:
     """Energy [pJ] that networks charge for a crossing, at least, from its words by kind of step (see `PLAIN`)."""
-    return float(
-        plain * rate[child, v].net_pj[PLAIN]
-        + moved * rate[child, v].net_pj[MOVED]
-        + standing * rate[child, v].net_pj[STANDING]
-    )
+    return float(plain * rate[child, v].net_pj[PLAIN] + moved * rate[child, v].net_pj[MOVED])
 
 
 @njit(inline="always")

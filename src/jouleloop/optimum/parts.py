@@ -28,7 +28,6 @@ from jouleloop.optimum.arrays import (
     SKETCHED,
     SPREAD,
     STAND,
-    STANDING,
     Case,
     Parts,
     Path,
@@ -137,7 +136,7 @@ def _open(case: Case, parts: Parts, u: int) -> float:
     for level in range(charge.shape[1]):
         n, instances = parts.ids[u, level], case.unrolled.instances[level]
         for v in range(charge.shape[0]):
-            for kind in (PLAIN, MOVED, STANDING):
+            for kind in (PLAIN, MOVED):
                 edge[level, v].filled_pj[kind] = charge[v, level, n].filled_pj[kind] * instances
                 edge[level, v].bypassed_pj[kind] = charge[v, level, n].bypassed_pj[kind] * instances
             edge[level, v].sharers = charge[v, level, n].sharers

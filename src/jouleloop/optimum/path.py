@@ -239,9 +239,7 @@ def cross(case: Case, path: Path, level: int, total: int, extent: Ints) -> float
         fan = mesh.fan[level, v, shape]
         asked = asked_words(words, edge, distinct, shape >= 0, fan)
         filled = filled_words(words, edge, fan)
-        sent_pj = network_pj(
-            unrolled.rate, child, v, words.plain - words.linked, words.moved + words.linked, words.standing
-        )
+        sent_pj = network_pj(unrolled.rate, child, v, words.plain - words.linked, words.moved + words.linked)
         total_pj += crossing_pj(unrolled.rate, child, v, asked, filled, sent_pj)
         if not case.keep[child, v]:
             continue

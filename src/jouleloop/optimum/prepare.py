@@ -14,7 +14,7 @@ from jouleloop.model.arrays import (
     Records,
 )
 from jouleloop.model.kernel import box_words
-from jouleloop.optimum.arrays import MOVED, PLAIN, SIDE, STANDING, Case, Unrolled
+from jouleloop.optimum.arrays import MOVED, PLAIN, SIDE, Case, Unrolled
 from jouleloop.optimum.costs import clear_rate, crossing_pj, fill_rate, network_pj
 from jouleloop.optimum.units import sure_shares
 from jouleloop.optimum.words import offsets_of
@@ -138,12 +138,12 @@ def connect(case: Case, steps: float, child: int, level: int, v: int) -> tuple[f
     for inner in range(child, level):
         outer = level if inner == child else inner + 1
         if inner == child:
-            for kind in (PLAIN, MOVED, STANDING):
+            for kind in (PLAIN, MOVED):
                 rate[child, v].net_pj[kind] = edge[child + 1, v].filled_pj[kind]
         elif edge[outer, v].bypassed_pj[PLAIN] > 0.0 or fills_passed(target, v, inner):
             # The network outside a level that keeps nothing charges for the tile that it would hold.
             clear_rate(rate[inner, v])
-            for kind in (PLAIN, MOVED, STANDING):
+            for kind in (PLAIN, MOVED):
                 rate[inner, v].net_pj[kind] = edge[outer, v].bypassed_pj[kind]
         else:
             continue
@@ -288,7 +288,7 @@ def _unit_words(case: Case, steps: float, v: int, level: int) -> tuple[float, fl
         moving = steps / standing
         plain = max(apart, moving * sure)
         asked = max(apart, min(steps * moved, moving * moved + (steps - moving) * stands))
-    sent_pj = network_pj(unrolled.rate, -1, v, plain, 0.0, steps - plain)
+    sent_pj = network_pj(unrolled.rate, -1, v, plain, 0.0)
     return asked * words * _chain(coef, unrolled, 1, level), sent_pj
 
 

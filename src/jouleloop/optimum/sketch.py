@@ -39,5 +39,5 @@ def compulsory_pj(case: Case, child: int, v: int) -> float:
         filled = math.floor(words * (edge.fill_linked if linked else 1.0) * (1.0 - 1e-12))
     asked = words * (edge.distinct_linked if linked else edge.distinct)
     rate = case.unrolled.rate
-    sent_pj = network_pj(rate, child, v, 0.0 if linked else words, words if linked else 0.0, 0.0)
+    sent_pj = network_pj(rate, child, v, 0.0 if linked else words, words if linked else 0.0)
     return float(crossing_pj(rate, child, v, asked, filled, sent_pj))
