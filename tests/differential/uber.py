@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from differential.case import Case, fanouts, targets
@@ -220,7 +220,7 @@ class Uber:
         """Number of choices of what is kept, with those that leave a data space nowhere."""
         return int(2 ** sum(flags.count("X") for flags in self.bypass))
 
-    def cofactors(self, d: int) -> list[tuple[int, ...]]:
+    def cofactors(self, d: int) -> tuple[tuple[int, ...], ...]:
         """Return every way to spread dimension ``d`` over the tiling levels (``IndexFactorizationSpace::Init``)."""
         bound, given = self.bounds[d], {i: t.exact[d] for i, t in enumerate(self.tilings) if d in t.exact}
         product = math.prod(given.values())
@@ -228,16 +228,10 @@ class Uber:
             raise RefusedError(f"{self.dimensions[d]} = {bound} is not divisible by {product}")
         if len(given) == len(self.tilings) and product != bound:
             raise RefusedError(f"all factors of {self.dimensions[d]} are given and multiply to {product}, not {bound}")
-        found = []
-        for free in split_number(bound // product, len(self.tilings) - len(given)):
-            rest = iter(free)
-            factors = tuple(given[i] if i in given else next(rest) for i in range(len(self.tilings)))
-            if all(
-                t.least.get(d, 1) <= f and (d not in t.most or f <= t.most[d])
-                for t, f in zip(self.tilings, factors, strict=True)
-            ):
-                found.append(factors)
-        return found
+        given_at = tuple(given.get(i) for i in range(len(self.tilings)))
+        least = tuple(t.least.get(d, 1) for t in self.tilings)
+        most = tuple(t.most.get(d, bound) for t in self.tilings)
+        return _spread(bound // product, given_at, least, most)
 
     @cached_property
     def factorization_count(self) -> int:
@@ -268,16 +262,26 @@ class Uber:
         return total
 
 
-def split_number(number: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """Yield every ordered way to write ``number`` as a product of ``parts`` factors."""
+@lru_cache(maxsize=4096)
+def _spread(
+    rest: int, given: tuple[int | None, ...], least: tuple[int, ...], most: tuple[int, ...]
+) -> tuple[tuple[int, ...], ...]:
+    """Return every way to spread what is left of a dimension over the places without a given factor, within limits."""
+    found = []
+    for free in split_number(rest, given.count(None)):
+        left = iter(free)
+        factors = tuple(next(left) if one is None else one for one in given)
+        if all(low <= f <= high for low, f, high in zip(least, factors, most, strict=True)):
+            found.append(factors)
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def split_number(number: int, parts: int) -> tuple[tuple[int, ...], ...]:
+    """Return every ordered way to write ``number`` as a product of ``parts`` factors."""
     if parts == 0:
-        if number == 1:
-            yield ()
-        return
+        return ((),) if number == 1 else ()
     if parts == 1:
-        yield (number,)
-        return
-    for factor in range(1, number + 1):
-        if number % factor == 0:
-            for rest in split_number(number // factor, parts - 1):
-                yield (factor, *rest)
+        return ((number,),)
+    divisors = (factor for factor in range(1, number + 1) if number % factor == 0)
+    return tuple((factor, *rest) for factor in divisors for rest in split_number(number // factor, parts - 1))

@@ -12,20 +12,22 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar
 
+import numpy as np
 import pytest
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.division import divisors
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.engines.protocol import Target
-from jouleloop.errors import MappingError
 from jouleloop.fusion.chain import Chain, chain_of
 from jouleloop.fusion.hardware import Fusion
 from jouleloop.fusion.search import ChainSearch
-from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapping.reuse import Reuse
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
-from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.model.arrays import new_work
+from jouleloop.model.encode import encode, nest_arrays
+from jouleloop.model.evaluate import count_nest
+from jouleloop.model.semantics import rules_of
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
 from shares import in_shares
@@ -93,8 +95,11 @@ def mappings(problem: Problem, target: Target, resumes: bool) -> list[Cost]:
     """Return what every mapping of a part costs."""
     bounds = [problem.bound[d] for d in DIMENSIONS]
     fixed = target.constraints.level("Buffer").temporal.factors
-    outputs = Reuse(rmw_first_update=frozenset("Z")) if resumes else Reuse()
-    semantics = "timeloop-4" if resumes else "timeloop-3.0.3"
+    reuse = Reuse(rmw_first_update=frozenset("Z")) if resumes else Reuse()
+    rules = rules_of("timeloop-4" if resumes else "timeloop-3.0.3")
+    encoded, work = encode(problem, target.arch, target.costs, rules, [reuse] * 2), new_work(2, len(SPACES))
+    number = [problem.shape.dimensions.index(d) for d in DIMENSIONS]
+    names = [space.name for space in problem.data_spaces]
     found = []
     for factors in splits(bounds, 3):
         outer, fan, inner = ([factor[place] for factor in factors] for place in range(3))
@@ -102,33 +107,23 @@ def mappings(problem: Problem, target: Target, resumes: bool) -> list[Cost]:
             continue
         if any(f != fixed.get(d, f) <= b for d, f, b in zip(DIMENSIONS, inner, bounds, strict=True)):
             continue
-        loops, inside = ([(d, n) for d, n in zip(DIMENSIONS, part, strict=True) if n > 1] for part in (outer, inner))
+        loops, inside = ([(d, n) for d, n in zip(number, part, strict=True) if n > 1] for part in (outer, inner))
+        spread = [(d, n, 0) for d, n in zip(number, fan, strict=True) if n > 1]
         orders = itertools.permutations(inside) if target.arch.compute.instances > 1 else [tuple(inside)]
+        moving = {d for d, n in zip(DIMENSIONS, outer, strict=True) if n > 1}
         for order, own, keep in itertools.product(itertools.permutations(loops), orders, subsets("ABZ")):
-            mapping = Mapping(
-                (
-                    LevelMapping("DRAM", order, (), frozenset("ABZ"), outputs),
-                    LevelMapping(
-                        "Buffer",
-                        own,
-                        tuple((d, n, "X") for d, n in zip(DIMENSIONS, fan, strict=True) if n > 1),
-                        keep,
-                        outputs,
-                    ),
-                )
-            )
-            try:
-                counted = evaluate_mapping(problem, target.arch, target.costs, mapping, semantics)
-            except MappingError:
+            held = np.array([[name in keep for name in names], [True] * len(names)])
+            energy_pj, *_ = count_nest(encoded, nest_arrays([own, order], [spread, []], held), work)
+            filled = int(work.access["tile"][0][held[0]].sum())
+            if filled > target.arch.levels[1].capacity_words:
                 continue
-            dram, buffer = counted.levels
-            moving = {d for d, _ in loops}
+            fills, dram_pj = work.access["fills"][0].tolist(), work.flow["energy_pj"][1].tolist()
             found.append(
                 Cost(
-                    counted.energy_pj,
-                    sum(one.tile_words for one in buffer.data.values()),
-                    {name: one.energy_pj for name, one in dram.data.items()},
-                    {name: one.fills * target.costs.levels[1].write_pj for name, one in buffer.data.items()},
+                    energy_pj,
+                    filled,
+                    dict(zip(names, dram_pj, strict=True)),
+                    {name: fills[v] * target.costs.levels[1].write_pj for v, name in enumerate(names) if name in keep},
                     frozenset(name for name in keep if not moving & set(SPACES[name])),
                 )
             )

@@ -104,7 +104,7 @@ def new_lattice(layer: LayerArrays, side: Records) -> Lattice:
         first.append(sum(map(len, runs)))
         runs.append(np.unique(digit * held, axis=0))
     run = np.concatenate(runs)
-    longer = [[_place(run, first, n, a) for n in range(len(run))] for a in range(len(axes))]
+    longer = [one for own, begin in zip(runs, first, strict=True) for one in _longer(own, begin)]
     value = np.array([float(p) for _, p, _ in axes]) ** run
     saved = np.ones((len(run), len(idle)))
     for v, own in enumerate(idle):
@@ -128,7 +128,7 @@ def new_lattice(layer: LayerArrays, side: Records) -> Lattice:
         shared,
         saved,
         np.array(first, np.int64),
-        np.array(longer, np.int64),
+        np.array(longer, np.int64).T.copy(),
         np.ascontiguousarray((digit[:, None, :] + run <= most).all(axis=2)),
         np.flatnonzero((saved[:, shared] > 1.0).any(axis=1)),
     )
@@ -152,16 +152,10 @@ def extents_of(digit: Ints, bounds: Ints) -> Ints:
     return extent
 
 
-def _place(run: Ints, first: list[int], n: int, a: int) -> int:
-    """Return the run of the same kind with one prime more along an axis, or -1."""
-    kind = np.searchsorted(first, n, side="right") - 1
-    end = first[kind + 1] if kind + 1 < len(first) else len(run)
-    wanted = run[n].copy()
-    wanted[a] += 1
-    for other in range(first[kind], end):
-        if (run[other] == wanted).all():
-            return other
-    return -1
+def _longer(runs: Ints, begin: int) -> list[list[int]]:
+    """Return, by run of one kind and axis, the run with one prime more, or -1; their numbers begin there."""
+    number = {tuple(run): begin + n for n, run in enumerate(runs.tolist())}
+    return [[number.get((*run[:a], run[a] + 1, *run[a + 1 :]), -1) for a in range(len(run))] for run in number]
 
 
 def _box(coef: Ints, extent: Floats) -> Floats:
