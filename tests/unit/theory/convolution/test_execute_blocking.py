@@ -121,7 +121,7 @@ def test_small_memory_layers_where_the_memory_terms_lead_stay_above_the_bound(me
     # Layers large enough, for a memory small enough, that the second and third terms exceed the compulsory traffic.
     seen = set()
     for layer, memory in itertools.product(
-        [ConvLayer(2, 6, 6, 6, 6, 3, 3), ConvLayer(1, 4, 4, 8, 8, 7, 7), ConvLayer(8, 8, 8, 1, 1, 1, 1)],
+        [ConvLayer(2, 6, 6, 6, 6, 3, 3), ConvLayer(1, 2, 2, 6, 6, 5, 5), ConvLayer(8, 8, 8, 1, 1, 1, 1)],
         memories,
     ):
         found = single_processor_bounds(layer, Precisions(), memory)
