@@ -11,8 +11,16 @@ from jouleloop.theory.layers import ConvLayer
 State = tuple[frozenset, frozenset, frozenset]
 
 
+def to_go(left: frozenset, state: State) -> int:
+    """Words that a schedule still moves at least: all that MACs wait for, but for new outputs; their outputs."""
+    held, done, changed = state
+    begun = {mac[2] for mac in done}
+    reads = sum(word[0] != "y" or word in begun for word in frozenset().union(*left) - held)
+    return reads + len({mac[2] for mac in left} | changed)
+
+
 def minimum_words(shape: ConvLayer, buffer_words: int) -> int:
-    """Least words moved by any schedule: Dijkstra over (Buffer contents, MACs done, outputs changed since read).
+    """Least words moved by any schedule: A* over (Buffer contents, MACs done, outputs changed since read).
 
     Accumulators begin at zero without a read (the layer has no bias); everything else enters by a read; a changed
     output leaves by a write; a MAC is done as soon as its three words are in Buffer.
@@ -31,9 +39,9 @@ def minimum_words(shape: ConvLayer, buffer_words: int) -> int:
     )
     words = sorted({word for mac in macs for word in mac})
     begun: State = (frozenset(), frozenset(), frozenset())
-    best, queue, tick = {begun: 0}, [(0, 0, begun)], itertools.count(1)
+    best, queue, tick = {begun: 0}, [(0, 0, 0, begun)], itertools.count(1)
     while queue:
-        cost, _, state = heapq.heappop(queue)
+        _, _, cost, state = heapq.heappop(queue)
         if cost > best[state]:
             continue
         held, done, changed = state
@@ -55,7 +63,9 @@ def minimum_words(shape: ConvLayer, buffer_words: int) -> int:
                 following = (useful, done | new, dirty & useful)
                 if cost + price < best.get(following, 10**9):
                     best[following] = cost + price
-                    heapq.heappush(queue, (cost + price, next(tick), following))
+                    # What remains to be read and written at least; of equals the later one is nearer to the end.
+                    least = cost + price + to_go(macs - following[1], following)
+                    heapq.heappush(queue, (least, -next(tick), cost + price, following))
     raise AssertionError("no schedule")
 
 

@@ -267,7 +267,8 @@ def least_shared(lattice: Lattice, edge: Edge, k: int, x: int, y: int) -> float:
 def _crossed_pj(lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, words: float, falls: bool) -> float:
     """Energy [pJ] of a data space that shares a rank, of which words come into the tiles x in each iteration.
 
-    ``falls``: whether loops outside may fall back while a dimension goes on that leaves it in place.
+    ``falls``: whether loops outside may fall back while a dimension goes on that leaves it in place. No nest is known
+    that needs it: what an instance is handed as all fall back, another one asked for in the same iteration.
     """
     price, fan, windows = edge.price[v], edge.fan, edge.fan.windows
     c, own, pose, back = fan.kind[k], fan.window[k, v], windows.pose[v, x], int(falls)
