@@ -12,6 +12,7 @@ from jouleloop.model.arrays import (
     Bools,
     Floats,
     Ints,
+    Record,
     Records,
 )
 from jouleloop.model.kernel import box_words
@@ -68,8 +69,8 @@ class Unrollings(NamedTuple):
     rows: list[Ints]
     instances: Floats
     parted: Floats
-    words: dict[tuple[int, int, int], float]
-    """What `Boundaries.least_words` has found."""
+    prices: dict[tuple[int, int, int, int], Record]
+    """What `Boundaries.price` has found, by data space, level, and those that it reads of."""
 
 
 class Boundaries:
@@ -186,12 +187,10 @@ class Boundaries:
 
         A level where two dimensions of a rank are unrolled may pass fewer requests on than boxes are different there.
         """
-        if (v, first, last) not in group.words:
-            share = np.ones(len(group.ids))
-            for k in range(first, last + 1):
-                share *= self.rows[k].passed[group.ids[:, k], v]
-            group.words[v, first, last] = float(self.lattice.volume[v] * share.min())
-        return group.words[v, first, last]
+        share = np.ones(len(group.ids))
+        for k in range(first, last + 1):
+            share *= self.rows[k].passed[group.ids[:, k], v]
+        return float(self.lattice.volume[v] * share.min())
 
     def _apart(self, group: Unrollings, v: int, first: int) -> float:
         """Return how many times the values of a rank instances take that each see a part of it, at least.
@@ -225,30 +224,36 @@ class Boundaries:
         top
             The next level that keeps any.
         """
-        levels, layer = self.hardware.levels, self.layer
         price = np.zeros(len(kept), PRICE)
         price["beyond"] = price["apart"] = 1.0
         for v in np.flatnonzero(kept).tolist():
-            parent = parents[v]
-            if parent >= len(levels):
+            key = v, child, parents[v], top
+            if parents[v] >= len(self.rows):
                 continue
-            shared = bool(self.lattice.shared[v])
-            price["beyond"][v] = self.multicast(group.ids, v, top + 1, parent, mean=True).max()
-            price["least_words"][v] = self.least_words(group, v, child + 2, parent)
-            if shared and child >= 0:
-                price["apart"][v] = self._apart(group, v, child + 2)
-            price["ask_rounded"][v] = group.instances[parent] if shared else 0.0
-            word = min(1.0, levels[parent]["clusters"] / group.instances[parent]) / levels[parent]["block_words"]
-            price["ask_pj"][v] = levels[parent]["update_pj" if layer.read_write[v] else "read_pj"] * word
-            if layer.read_write[v]:
-                price["again_pj"][v] = levels[parent]["read_pj"] * word
-                price["free"][v] = self.partition[v] * group.parted[parent, v]
-            if child >= 0:
-                price["fill_rounded"][v] = group.instances[child] if shared else 0.0
-                word = min(1.0, levels[child]["clusters"] / group.instances[child]) / levels[child]["block_words"]
-                price["fill_pj"][v] = levels[child]["write_pj"] * word
-                if layer.read_write[v]:
-                    price["fill_free"][v] = self.partition[v] * group.parted[child, v]
+            if key not in group.prices:
+                group.prices[key] = self._price(group, *key)
+            price[v] = group.prices[key]
+        return price
+
+    def _price(self, group: Unrollings, v: int, child: int, parent: int, top: int) -> Record:
+        """Return what a data space takes at the boundary outside a level, see `price`."""
+        levels, read_write = self.hardware.levels, self.layer.read_write[v]
+        shared, price = bool(self.lattice.shared[v]), np.zeros(1, PRICE)[0]
+        price["beyond"] = self.multicast(group.ids, v, top + 1, parent, mean=True).max()
+        price["least_words"] = self.least_words(group, v, child + 2, parent)
+        price["apart"] = self._apart(group, v, child + 2) if shared and child >= 0 else 1.0
+        price["ask_rounded"] = group.instances[parent] if shared else 0.0
+        word = min(1.0, levels[parent]["clusters"] / group.instances[parent]) / levels[parent]["block_words"]
+        price["ask_pj"] = levels[parent]["update_pj" if read_write else "read_pj"] * word
+        if read_write:
+            price["again_pj"] = levels[parent]["read_pj"] * word
+            price["free"] = self.partition[v] * group.parted[parent, v]
+        if child >= 0:
+            price["fill_rounded"] = group.instances[child] if shared else 0.0
+            word = min(1.0, levels[child]["clusters"] / group.instances[child]) / levels[child]["block_words"]
+            price["fill_pj"] = levels[child]["write_pj"] * word
+            if read_write:
+                price["fill_free"] = self.partition[v] * group.parted[child, v]
         return price
 
     def edge(self, group: Unrollings, child: int, kept: Bools, parents: Sequence[int], top: int) -> Edge:
