@@ -268,7 +268,7 @@ def _crossed_pj(lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, wo
     """Energy [pJ] of a data space that shares a rank, of which words come into the tiles x in each iteration.
 
     ``falls``: whether loops outside may fall back while a dimension goes on that leaves it in place. No nest is known
-    that needs it: what an instance is handed as all fall back, another one asked for in the same iteration.
+    that needs it: where no other step serves, what is handed on then was asked for in the same iteration.
     """
     price, fan, windows = edge.price[v], edge.fan, edge.fan.windows
     c, own, pose, back = fan.kind[k], fan.window[k, v], windows.pose[v, x], int(falls)
