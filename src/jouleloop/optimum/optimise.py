@@ -376,7 +376,7 @@ class PerfectKernel(Kernel):
     def _begin_round(self, rounds: Rounds, parts: Parts | None) -> None:
         """Begin anew with some subproblems; where there would be too many, bound groups under a lower limit."""
         solver = self.search.solver
-        self.regrouping = rounds.lower() if parts is None else None
+        self.regrouping = rounds.lower() if rounds.too_many(parts) else None
         if self.regrouping is not None:
             return
         if parts is None:
@@ -384,7 +384,7 @@ class PerfectKernel(Kernel):
             if solver.parts is rounds.groups.parts:
                 return
             parts, self.aside, rounds.limit_pj = rounds.groups.parts, True, np.inf
-        elif rounds.begin():
+        elif rounds.begin(parts):
             self.before, self.found, self.aside = self.mapping(), self.search.new_found(), False
         solver.parts = parts
         # The tables are of a part of the round before.

@@ -11,7 +11,7 @@ from jouleloop.optimum.groups import Groups, kept_of
 from jouleloop.optimum.parts import MOST_PARTS, sketch_columns
 
 #: Unrollings of which each takes its own tables, and most groups of one choice.
-_FEW, _MOST_GROUPS = 4, 400
+_FEW, _MOST_GROUPS = 64, 400
 #: Most tables of ways and of groups: where bounds are so weak that it takes more, the search goes on as before.
 _MOST_TABLES = 10_000
 #: Most tables of ways before multicasts are told apart.

@@ -14,6 +14,8 @@ from jouleloop.optimum.regroup import regrouped
 
 #: How far a limit is above the bound at least, and how near the incumbent it stands instead of one between.
 _LEAST, _NEAR = 1.005, 1.02
+#: Most subproblems of the first round; a later one has at most twice as many as any before, if that are more.
+_MOST_PARTS = 10_000
 #: What of a limit no mapping is below once its round is over; the rest covers rounding.
 _ROUNDING = 1.0 - 1e-9
 
@@ -37,6 +39,7 @@ class Rounds:
     bound_pj: float = 0.0
     limit_pj: float = math.inf
     _asked_pj: float = math.inf
+    _most_parts: int = _MOST_PARTS
     _held: Records | None = field(default=None)
 
     @property
@@ -47,6 +50,10 @@ class Rounds:
     def first(self) -> Iterator[int | float | Parts]:
         """Return the work of the first round, see `regrouped`."""
         return self._ask(float(self.best[0]["energy_pj"]))
+
+    def too_many(self, parts: Parts | None) -> bool:
+        """Whether a round leaves more subproblems than it should; none stands for more than could be counted."""
+        return parts is None or int(parts.stand[0]["parts"]) > self._most_parts
 
     def lower(self) -> Iterator[int | float | Parts] | None:
         """Return the work of a round further down, after one that leaves too much; none where that is hopeless."""
@@ -61,9 +68,10 @@ class Rounds:
         best_pj = float(self.best[0]["energy_pj"])
         return self._ask(best_pj if best_pj <= self.bound_pj * _NEAR else math.sqrt(self.bound_pj * best_pj))
 
-    def begin(self) -> bool:
-        """Let the limit take the place of the incumbent; return whether it is below."""
+    def begin(self, parts: Parts) -> bool:
+        """Search some subproblems: let the limit take the place of the incumbent; return whether it is below."""
         self.limit_pj = self._asked_pj
+        self._most_parts = max(self._most_parts, 2 * int(parts.stand[0]["parts"]))
         below = self._asked_pj < self.best[0]["energy_pj"]
         if below:
             self._held = self.best.copy()

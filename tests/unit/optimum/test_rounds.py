@@ -1,13 +1,22 @@
 """Limits of rounds: between the bound and the incumbent, and what a search may claim in between."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from jouleloop.optimum import rounds
-from jouleloop.optimum.arrays import new_best
+from jouleloop.optimum.arrays import STAND, new_best
 from jouleloop.optimum.rounds import Rounds
+
+
+def _parts(count: int) -> Any:
+    """So many subproblems; rounds ask for no more of them."""
+    stand = np.zeros(1, STAND)
+    stand["parts"] = count
+    return SimpleNamespace(stand=stand)
 
 
 @pytest.fixture
@@ -27,7 +36,7 @@ def test_a_round_without_a_mapping_raises_the_bound_and_claims_no_more(below: Ro
     assert lower is not None
     assert next(lower) == pytest.approx(80.0)
     assert below.limit_pj == math.inf
-    assert below.begin()
+    assert below.begin(_parts(7))
     assert (below.held_pj, below.best[0]["energy_pj"]) == (100.0, pytest.approx(80.0))
     assert next(below.higher()) == pytest.approx(math.sqrt(80.0 * 100.0))
     # The subproblems at hand are those of the round, until the next one begins.
@@ -41,9 +50,9 @@ def test_the_last_round_is_up_to_the_incumbent(below: Rounds) -> None:
     next(below.first())
     lower = below.lower()
     assert lower is not None
-    below.begin()
+    below.begin(_parts(7))
     assert next(below.higher()) == 100.0
-    assert not below.begin()
+    assert not below.begin(_parts(7))
     assert below.held_pj is None
 
 
@@ -52,3 +61,15 @@ def test_limits_close_to_the_bound_are_hopeless(below: Rounds) -> None:
     assert below.lower() is None
     below.bound_pj = 99.6
     assert below.lower() is None
+
+
+def test_a_round_may_leave_twice_as_many_subproblems_as_one_before(below: Rounds) -> None:
+    most = rounds._MOST_PARTS
+    assert below.too_many(None)
+    assert not below.too_many(_parts(most))
+    assert below.too_many(_parts(most + 1))
+    below.begin(_parts(3))
+    assert below.too_many(_parts(most + 1))
+    below.begin(_parts(most))
+    assert not below.too_many(_parts(2 * most))
+    assert below.too_many(_parts(2 * most + 1))
