@@ -90,7 +90,10 @@ def searched_windows(seed: int) -> ChainSearch:
         rows, channels = max(1, read - rng.randint(0, window - 1)) if place else rows, inputs
     levels = {name: replace(one, temporal=LoopConstraint()) for name, one in target.constraints.levels.items()}
     free = {name: replace(one, bypass=frozenset()) for name, one in levels.items()}
-    return _search(chain_of("drawn", layers), replace(target, constraints=Constraints("drawn", free)), "Buffer")
+    # Parts of unequal sizes differ where operations cost most.
+    costs = replace(target.costs, compute_pj=rng.choice((target.costs.compute_pj, 1000.0)))
+    target = replace(target, costs=costs, constraints=Constraints("drawn", free))
+    return _search(chain_of("drawn", layers), target, "Buffer")
 
 
 def _search(chain: Chain, target: Target, level: str) -> ChainSearch:

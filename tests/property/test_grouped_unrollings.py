@@ -16,7 +16,7 @@ from jouleloop.errors import JouleloopError, MappingError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.optimum import optimise, rounds, solve
+from jouleloop.optimum import optimise, regroup, rounds, solve
 from jouleloop.optimum.arrays import Parts
 from jouleloop.optimum.floors import Floors
 from jouleloop.optimum.group_walk import Walk
@@ -162,6 +162,7 @@ def test_a_search_that_begins_anew_finds_the_same(kind: str, seeds: range, monke
     monkeypatch.setattr(rounds, "regrouped", lambda *args: begun.append(1) or whole(*args))
     monkeypatch.setattr(Floors, "under", lambda *args: raised.append(tables := under(*args)) or tables)
     monkeypatch.setattr(solve, "RAISE_AFTER", 1)
+    monkeypatch.setattr(regroup, "_FEW", 4)
     for seed in seeds:
         found = drawn(kind, seed)
         if found is None or found[0].size > 1e9:
@@ -201,6 +202,8 @@ def test_rounds_below_the_incumbent_find_the_same(kind: str, seeds: range, monke
 
     monkeypatch.setattr(rounds, "regrouped", gives_up)
     monkeypatch.setattr(rounds.Rounds, "higher", after_a_round)
+    monkeypatch.setattr(rounds, "_MOST_PARTS", 8)
+    monkeypatch.setattr(regroup, "_FEW", 4)
     compared = stopped = 0
     for seed in seeds:
         found = drawn(kind, LAST.get(seed, seed))

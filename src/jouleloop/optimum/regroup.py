@@ -16,6 +16,8 @@ _FEW, _MOST_GROUPS = 64, 400
 _MOST_TABLES = 10_000
 #: Most tables of ways before multicasts are told apart.
 _SOME_TABLES = 200
+#: Most unrollings of all ways together: to split more takes too many tables.
+_MOST_LEFT = 1_000_000
 #: How many times the work of telling multicasts apart, as long as it is tried, goes into a walk over states at most.
 _TRIED = 4
 
@@ -35,7 +37,7 @@ def regrouped(groups: Groups, limit_pj: float) -> Iterator[int | float | Parts]:
     found: list[tuple[int, Ints, Floats]] = []
     total, tables, sketch_pj = 0, 0, np.empty(count)
     ways = yield from _ways(groups, limit_pj, base_pj, column_pj)
-    if ways is None:
+    if ways is None or sum(len(every) for _, every, _ in ways) > _MOST_LEFT:
         return
     for choice, every, bound_pj in ways:
         sketch_pj[every] = base_pj[every]

@@ -39,7 +39,7 @@ class Rounds:
     bound_pj: float = 0.0
     limit_pj: float = math.inf
     _asked_pj: float = math.inf
-    _most_parts: int = _MOST_PARTS
+    _most_parts: int = field(default_factory=lambda: _MOST_PARTS)
     _held: Records | None = field(default=None)
 
     @property

@@ -85,7 +85,7 @@ class Floors:
     def part(self, part: Part, *, alone: bool) -> Energy:
         """Return what a layer costs at least, whatever groups lie inside: where ``alone``, of one layer each."""
         layer = self.chain.layers[part.layer]
-        least = part.outside + part.times * self.chain.operation * math.prod(part.sizes)
+        least = part.outside + self.chain.operation * sum(times * math.prod(sizes) for sizes, times, _ in part.runs)
         smallest = (1,) * len(part.sizes)
         known = not layer.ignores(layer.bounds, part.sizes) and (alone or not layer.ignores(part.sizes, smallest))
         # Windows and parts of unequal sizes have floors alone.
