@@ -163,6 +163,7 @@ def test_a_search_that_begins_anew_finds_the_same(kind: str, seeds: range, monke
     monkeypatch.setattr(Floors, "under", lambda *args: raised.append(tables := under(*args)) or tables)
     monkeypatch.setattr(solve, "RAISE_AFTER", 1)
     monkeypatch.setattr(regroup, "_FEW", 4)
+    monkeypatch.setattr(regroup, "_SLICE", 5)
     for seed in seeds:
         found = drawn(kind, seed)
         if found is None or found[0].size > 1e9:
@@ -204,6 +205,7 @@ def test_rounds_below_the_incumbent_find_the_same(kind: str, seeds: range, monke
     monkeypatch.setattr(rounds.Rounds, "higher", after_a_round)
     monkeypatch.setattr(rounds, "_MOST_PARTS", 8)
     monkeypatch.setattr(regroup, "_FEW", 4)
+    monkeypatch.setattr(regroup, "_SLICE", 5)
     compared = stopped = 0
     for seed in seeds:
         found = drawn(kind, LAST.get(seed, seed))

@@ -49,6 +49,8 @@ class Groups:
         self.whole = self.boundaries.group(parts.ids)
         self.outside = Outside(self.boundaries, self.whole, self.kept)
         self.tables = [new_table(self.lattice) for _ in range(len(case.keep) + 1)]
+        #: By unrolling what its operations cost [pJ], and by data space and column its bounds that take no tables.
+        self.sketched: tuple[Floats, Floats] | None = None
         self._inside, self._work = new_rows(self.lattice), new_table(self.lattice)
 
     def room_pj(self, limit_pj: float) -> float:

@@ -221,9 +221,9 @@ def _pair_pj(case: Case, steps: float, v: int, child: int, level: int) -> float:
 
 
 @njit
-def sketch_columns(case: Case, parts: Parts, base_pj: Floats, column_pj: Floats) -> None:
-    """Write by unrolling what the operations cost [pJ], and the bounds of all columns of all data spaces."""
-    for u in range(base_pj.shape[0]):
+def sketch_columns(case: Case, parts: Parts, first: int, last: int, base_pj: Floats, column_pj: Floats) -> None:
+    """Write of some unrollings what the operations cost [pJ], and the bounds of all columns of all data spaces."""
+    for u in range(first, last):
         base_pj[u] = _sketch(case, parts, u)
         for v in range(parts.columns.shape[0]):
             column_pj[u, v, : parts.column_counts[v]] = parts.column_pj[v, : parts.column_counts[v]]

@@ -20,6 +20,8 @@ _SOME_TABLES = 200
 _MOST_LEFT = 1_000_000
 #: How many times the work of telling multicasts apart, as long as it is tried, goes into a walk over states at most.
 _TRIED = 4
+#: Unrollings between two looks at the clock.
+_SLICE = 10_000
 
 
 def regrouped(groups: Groups, limit_pj: float) -> Iterator[int | float | Parts]:
@@ -27,11 +29,16 @@ def regrouped(groups: Groups, limit_pj: float) -> Iterator[int | float | Parts]:
 
     Every mapping that costs no more than ``limit_pj`` is in one of them. In between comes a float: a bound [pJ] on all.
     """
-    case, parts = groups.case, groups.parts
+    parts = groups.parts
     count, most = len(parts.ids), parts.columns.shape[1]
-    base_pj, column_pj = np.empty(count), np.full((count, len(parts.column_counts), most), np.inf)
-    sketch_columns(case, parts, base_pj, column_pj)
-    yield count
+    if groups.sketched is None:
+        base_pj, column_pj = np.empty(count), np.full((count, len(parts.column_counts), most), np.inf)
+        for first in range(0, count, _SLICE):
+            last = min(first + _SLICE, count)
+            sketch_columns(groups.case, parts, first, last, base_pj, column_pj)
+            yield last - first
+        groups.sketched = base_pj, column_pj
+    base_pj, column_pj = groups.sketched
     limit_pj *= 1.0 + 1e-9
     yield from groups.look_outside(limit_pj)
     found: list[tuple[int, Ints, Floats]] = []
