@@ -157,11 +157,15 @@ def test_every_level_is_asked_for_its_least_words(kind: str, seeds: range) -> No
 
 @by_kind((*KINDS, "strided"), CASES, first=CASES // 3)
 def test_a_search_that_begins_anew_finds_the_same(kind: str, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
-    compared, begun, raised = 0, [], []
+    compared, begun, raised, lowered = 0, [], [], []
     whole, under = rounds.regrouped, Floors.under
     monkeypatch.setattr(rounds, "regrouped", lambda *args: begun.append(1) or whole(*args))
     monkeypatch.setattr(Floors, "under", lambda *args: raised.append(tables := under(*args)) or tables)
     monkeypatch.setattr(solve, "RAISE_AFTER", 1)
+    # So that some rounds leave more subproblems than they should.
+    monkeypatch.setattr(rounds, "_MOST_PARTS", 8)
+    lower = rounds.Rounds.lower
+    monkeypatch.setattr(rounds.Rounds, "lower", lambda self: lowered.append(1) or lower(self))
     monkeypatch.setattr(regroup, "_FEW", 4)
     monkeypatch.setattr(regroup, "_SLICE", 5)
     for seed in seeds:
@@ -179,6 +183,7 @@ def test_a_search_that_begins_anew_finds_the_same(kind: str, seeds: range, monke
         compared += 1
     assert compared > len(seeds) // 10
     assert begun
+    assert lowered
     # Small designs often keep nothing between their innermost and outermost levels.
     assert kind != "strided" or sum(tables is not None and tables.floor.any() for tables in raised) > len(raised) // 10
 
@@ -203,7 +208,6 @@ def test_rounds_below_the_incumbent_find_the_same(kind: str, seeds: range, monke
 
     monkeypatch.setattr(rounds, "regrouped", gives_up)
     monkeypatch.setattr(rounds.Rounds, "higher", after_a_round)
-    monkeypatch.setattr(rounds, "_MOST_PARTS", 8)
     monkeypatch.setattr(regroup, "_FEW", 4)
     monkeypatch.setattr(regroup, "_SLICE", 5)
     compared = stopped = 0
