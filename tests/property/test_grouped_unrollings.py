@@ -59,14 +59,14 @@ def assert_left(groups: Groups, keep: np.ndarray, limit_pj: float, cost_pj: floa
 
     Return whether all were walked to their end: a dear mapping leaves too many choices that cost no more.
     """
-    nothing = np.zeros(2), np.zeros((2, *groups.parts.columns.shape))
+    groups.base_pj, groups.column_pj = np.zeros(2), np.zeros((2, *groups.parts.columns.shape))
     walk = None
     for tells in (False, True, None):
         walk = Walk(groups, limit_pj) if tells is None else Walk(groups, limit_pj, walk, tells=tells)
         assert sum(walk.inward_out()) >= groups.lattice.valid.size // 4
         assert walk.fits
         sum(walk.outside_in())
-        left = list(islice(walk.left(*nothing), MOST_LEFT))
+        left = list(islice(walk.left(), MOST_LEFT))
         if len(left) == MOST_LEFT:
             return False
         bounds_pj = [
@@ -163,11 +163,11 @@ def test_a_search_that_begins_anew_finds_the_same(kind: str, seeds: range, monke
     monkeypatch.setattr(Floors, "under", lambda *args: raised.append(tables := under(*args)) or tables)
     monkeypatch.setattr(solve, "RAISE_AFTER", 1)
     # So that some rounds leave more subproblems than they should.
-    monkeypatch.setattr(rounds, "_MOST_PARTS", 8)
+    monkeypatch.setattr(rounds, "_MOST_AT_FIRST", 8)
     lower = rounds.Rounds.lower
     monkeypatch.setattr(rounds.Rounds, "lower", lambda self: lowered.append(1) or lower(self))
     monkeypatch.setattr(regroup, "_FEW", 4)
-    monkeypatch.setattr(regroup, "_SLICE", 5)
+    monkeypatch.setattr("jouleloop.optimum.groups._SLICE", 5)
     for seed in seeds:
         found = drawn(kind, seed)
         if found is None or found[0].size > 1e9:
@@ -209,7 +209,7 @@ def test_rounds_below_the_incumbent_find_the_same(kind: str, seeds: range, monke
     monkeypatch.setattr(rounds, "regrouped", gives_up)
     monkeypatch.setattr(rounds.Rounds, "higher", after_a_round)
     monkeypatch.setattr(regroup, "_FEW", 4)
-    monkeypatch.setattr(regroup, "_SLICE", 5)
+    monkeypatch.setattr("jouleloop.optimum.groups._SLICE", 5)
     compared = stopped = 0
     for seed in seeds:
         found = drawn(kind, LAST.get(seed, seed))

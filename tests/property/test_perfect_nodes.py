@@ -313,7 +313,7 @@ def check_groups(groups: Groups, part: Part, others: Sequence[int]) -> None:
     for limit_pj, walk in itertools.product((least_pj * (1 + 1e-9), 1.2 * least_pj), walks):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(regroup, "_FEW", 4)
-            patch.setattr(regroup, "_SLICE", 5)
+            patch.setattr("jouleloop.optimum.groups._SLICE", 5)
             for name, value in walk.items():
                 patch.setattr(regroup, name, value)
             left = [one for one in regroup.regrouped(groups, limit_pj) if not isinstance(one, int)]

@@ -171,19 +171,12 @@ class Walk:
                 if inside is not None and own is not None:
                     cross_back(self.lattice, inside, step.edge, self._table, self.room_pj, self._work, own)
 
-    def left(self, base_pj: Floats, column_pj: Floats) -> Iterator[Left | None]:
-        """Yield what is left: choices of what is kept with unrollings of the same multicasts; none for every table.
-
-        Parameters
-        ----------
-        base_pj, column_pj
-            By unrolling what the operations cost [pJ], and by data space and column the bounds that take no tables.
-        """
-        self._base_pj, self._column_pj = base_pj, column_pj
+    def left(self) -> Iterator[Left | None]:
+        """Yield what is left: choices of what is kept with unrollings of the same multicasts; none for every table."""
         self._sketched: dict[tuple[int, ...], Floats] = {}
         self._path = [(new_table(self.lattice), new_rows(self.lattice)) for _ in range(self.levels)]
         columns = [list(range(len(own))) for own in self.groups.kept]
-        yield from self._left(self.order[0], 0, columns, np.arange(len(base_pj)), None)
+        yield from self._left(self.order[0], 0, columns, np.arange(len(self.groups.base_pj)), None)
 
     def _left(
         self, node: Node, depth: int, columns: list[list[int]], own: Ints, inside: Rows | None
@@ -233,11 +226,11 @@ class Walk:
         ids = self.groups.parts.ids
         for one in told:
             own = own[self.boundaries.multicast(ids[own], one.space, one.first, one.last) == one.instances]
-        sketch_pj = self._base_pj[own]
+        sketch_pj = self.groups.base_pj[own]
         for v, some in enumerate(columns):
             key = (v, *some)
             if key not in self._sketched:
-                self._sketched[key] = self._column_pj[:, v, some].min(axis=1)
+                self._sketched[key] = self.groups.column_pj[:, v, some].min(axis=1)
             sketch_pj += self._sketched[key][own]
         return own[sketch_pj <= self.limit_pj]
 

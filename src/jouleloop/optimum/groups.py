@@ -20,11 +20,14 @@ from jouleloop.optimum.group_lattice import (
 )
 from jouleloop.optimum.group_table import ask_units, cross_fan_out, fill_level, loop_level
 from jouleloop.optimum.outside import Outside, State
+from jouleloop.optimum.parts import sketch_columns
 
 #: Bounds are sums of doubles in another order than the model's.
 ROUNDING = 1.0 - 1e-9
 #: Most bounds of columns that are kept.
 _MOST_SKETCHES = 60_000_000
+#: Unrollings between two looks at the clock.
+_SLICE = 10_000
 
 
 class Groups:
@@ -50,12 +53,24 @@ class Groups:
         self.outside = Outside(self.boundaries, self.whole, self.kept)
         self.tables = [new_table(self.lattice) for _ in range(len(case.keep) + 1)]
         #: By unrolling what its operations cost [pJ], and by data space and column its bounds that take no tables.
-        self.sketched: tuple[Floats, Floats] | None = None
+        self.base_pj, self.column_pj = np.empty(0), np.empty((0, *parts.columns.shape))
         self._inside, self._work = new_rows(self.lattice), new_table(self.lattice)
 
     def room_pj(self, limit_pj: float) -> float:
         """Return what a limit leaves to the boundaries."""
         return (limit_pj - self.macs * self.case.target.compute_pj) / ROUNDING
+
+    def sketch(self) -> Iterator[int]:
+        """Find the bounds that take no tables, where that was not done before; yield the work."""
+        count = len(self.parts.ids)
+        if len(self.base_pj) == count:
+            return
+        base_pj, column_pj = np.empty(count), np.full((count, *self.parts.columns.shape), np.inf)
+        for first in range(0, count, _SLICE):
+            last = min(first + _SLICE, count)
+            sketch_columns(self.case, self.parts, first, last, base_pj, column_pj)
+            yield last - first
+        self.base_pj, self.column_pj = base_pj, column_pj
 
     def look_outside(self, limit_pj: float) -> Iterator[int]:
         """Find what all that is outside a boundary costs at least, below a limit; yield the work."""

@@ -8,7 +8,7 @@ from jouleloop.model.arrays import Bools, Floats, Ints
 from jouleloop.optimum.arrays import PART, SPREAD, Parts
 from jouleloop.optimum.group_walk import Left, Walk
 from jouleloop.optimum.groups import Groups, kept_of
-from jouleloop.optimum.parts import MOST_PARTS, sketch_columns
+from jouleloop.optimum.parts import MOST_PARTS
 
 #: Unrollings of which each takes its own tables, and most groups of one choice.
 _FEW, _MOST_GROUPS = 64, 400
@@ -20,8 +20,6 @@ _SOME_TABLES = 200
 _MOST_LEFT = 1_000_000
 #: How many times the work of telling multicasts apart, as long as it is tried, goes into a walk over states at most.
 _TRIED = 4
-#: Unrollings between two looks at the clock.
-_SLICE = 10_000
 
 
 def regrouped(groups: Groups, limit_pj: float) -> Iterator[int | float | Parts]:
@@ -30,26 +28,18 @@ def regrouped(groups: Groups, limit_pj: float) -> Iterator[int | float | Parts]:
     Every mapping that costs no more than ``limit_pj`` is in one of them. In between comes a float: a bound [pJ] on all.
     """
     parts = groups.parts
-    count, most = len(parts.ids), parts.columns.shape[1]
-    if groups.sketched is None:
-        base_pj, column_pj = np.empty(count), np.full((count, len(parts.column_counts), most), np.inf)
-        for first in range(0, count, _SLICE):
-            last = min(first + _SLICE, count)
-            sketch_columns(groups.case, parts, first, last, base_pj, column_pj)
-            yield last - first
-        groups.sketched = base_pj, column_pj
-    base_pj, column_pj = groups.sketched
+    yield from groups.sketch()
     limit_pj *= 1.0 + 1e-9
     yield from groups.look_outside(limit_pj)
     found: list[tuple[int, Ints, Floats]] = []
-    total, tables, sketch_pj = 0, 0, np.empty(count)
-    ways = yield from _ways(groups, limit_pj, base_pj, column_pj)
+    total, tables, sketch_pj = 0, 0, np.empty(len(parts.ids))
+    ways = yield from _ways(groups, limit_pj)
     if ways is None or sum(len(every) for _, every, _ in ways) > _MOST_LEFT:
         return
     for choice, every, bound_pj in ways:
-        sketch_pj[every] = base_pj[every]
+        sketch_pj[every] = groups.base_pj[every]
         for v, c in enumerate(choice):
-            sketch_pj[every] += column_pj[every, v, c]
+            sketch_pj[every] += groups.column_pj[every, v, c]
         own = every[sketch_pj[every] <= limit_pj]
         number = int(sum(parts.columns[v, c] for v, c in enumerate(choice)))
         for some, some_pj in _split(groups, kept_of(parts, number), own, bound_pj, limit_pj):
@@ -66,9 +56,7 @@ def regrouped(groups: Groups, limit_pj: float) -> Iterator[int | float | Parts]:
     yield _made(parts, found)
 
 
-def _ways(
-    groups: Groups, limit_pj: float, base_pj: Floats, column_pj: Floats
-) -> Generator[int | float, None, list[Left] | None]:
+def _ways(groups: Groups, limit_pj: float) -> Generator[int | float, None, list[Left] | None]:
     """Yield as `regrouped`; return what is left of all choices and unrollings, none where that takes too long."""
     # Where fan-outs are large, telling multicasts apart is the less work: it is tried for a while.
     walk = Walk(groups, limit_pj, most_work=groups.outside.work / _TRIED)
@@ -76,7 +64,7 @@ def _ways(
     if walk.fits:
         yield from walk.outside_in()
         yield min(limit_pj, walk.bound_pj)
-        return (yield from _followed(walk, base_pj, column_pj, _MOST_TABLES))
+        return (yield from _followed(walk, _MOST_TABLES))
     coarse = Walk(groups, limit_pj, tells=False)
     yield from coarse.inward_out()
     if not coarse.fits:
@@ -84,24 +72,22 @@ def _ways(
     yield from coarse.outside_in()
     yield min(limit_pj, coarse.bound_pj)
     # Often few ways are left already, and telling multicasts apart takes longer than to follow them.
-    ways = yield from _followed(coarse, base_pj, column_pj, _SOME_TABLES)
+    ways = yield from _followed(coarse, _SOME_TABLES)
     if ways is not None:
         return ways
     walk = Walk(groups, limit_pj, coarse)
     yield from walk.inward_out()
     if not walk.fits:
-        return (yield from _followed(coarse, base_pj, column_pj, _MOST_TABLES))
+        return (yield from _followed(coarse, _MOST_TABLES))
     yield from walk.outside_in()
     yield min(limit_pj, walk.bound_pj)
-    return (yield from _followed(walk, base_pj, column_pj, _MOST_TABLES))
+    return (yield from _followed(walk, _MOST_TABLES))
 
 
-def _followed(
-    walk: Walk, base_pj: Floats, column_pj: Floats, most_tables: int
-) -> Generator[int | float, None, list[Left] | None]:
+def _followed(walk: Walk, most_tables: int) -> Generator[int | float, None, list[Left] | None]:
     """Yield the work of each table; return the ways of a walk that are left, none where they take too many tables."""
     ways: list[Left] = []
-    for tables, left in enumerate(walk.left(base_pj, column_pj)):
+    for tables, left in enumerate(walk.left()):
         if tables >= most_tables:
             return None
         yield walk.lattice.valid.size

@@ -15,7 +15,7 @@ from jouleloop.optimum.regroup import regrouped
 #: How far a limit is above the bound at least, and how near the incumbent it stands instead of one between.
 _LEAST, _NEAR = 1.005, 1.02
 #: Most subproblems of the first round; a later one has at most twice as many as any before, if that are more.
-_MOST_PARTS = 10_000
+_MOST_AT_FIRST = 10_000
 #: What of a limit no mapping is below once its round is over; the rest covers rounding.
 _ROUNDING = 1.0 - 1e-9
 
@@ -39,7 +39,7 @@ class Rounds:
     bound_pj: float = 0.0
     limit_pj: float = math.inf
     _asked_pj: float = math.inf
-    _most_parts: int = field(default_factory=lambda: _MOST_PARTS)
+    _most_parts: int = field(default_factory=lambda: _MOST_AT_FIRST)
     _held: Records | None = field(default=None)
 
     @property

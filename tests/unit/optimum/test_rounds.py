@@ -64,7 +64,7 @@ def test_limits_close_to_the_bound_are_hopeless(below: Rounds) -> None:
 
 
 def test_a_round_may_leave_twice_as_many_subproblems_as_one_before(below: Rounds) -> None:
-    most = rounds._MOST_PARTS
+    most = rounds._MOST_AT_FIRST
     assert below.too_many(None)
     assert not below.too_many(_parts(most))
     assert below.too_many(_parts(most + 1))
