@@ -16,7 +16,7 @@ from jouleloop.model.arrays import (
     Records,
 )
 from jouleloop.model.kernel import box_words
-from jouleloop.optimum.arrays import Case, Parts
+from jouleloop.optimum.arrays import PLAIN, Case, Parts
 from jouleloop.optimum.group_lattice import (
     PRICE,
     Edge,
@@ -48,6 +48,7 @@ class _Rows(NamedTuple):
     passed: Floats
     served: Floats
     stands: Floats
+    sent_pj: Floats
 
 
 class Unrollings(NamedTuple):
@@ -63,12 +64,15 @@ class Unrollings(NamedTuple):
         By level its instances at most.
     parted
         By level and data space, how many times over the instances of the level hold the whole in their partitions.
+    leaked_pj
+        Energy that leaks, at least.
     """
 
     ids: Ints
     rows: list[Ints]
     instances: Floats
     parted: Floats
+    leaked_pj: float
     prices: dict[tuple[int, int, int, int], Record]
     """What `Boundaries.price` has found, by data space, level, and those that it reads of."""
 
@@ -88,7 +92,7 @@ class Boundaries:
         self.lattice = new_lattice(self.layer, self.side)
         self._extent = extents_of(self.lattice.digit, self.layer.bounds)
         meshes = self.hardware.levels[["fanout_x", "fanout_y"]].tolist()
-        self.rows = [self._rows(row, (x, y)) for row, (x, y) in zip(parts.row, meshes, strict=True)]
+        self.rows = [self._rows(k, row, mesh) for k, (row, mesh) in enumerate(zip(parts.row, meshes, strict=True))]
         last = int(case.unrolled.origin[0])
         rows = list(parts.row)
         self.windows, self.window = windows_of(self.layer.coef, self.side, self._extent, self.layer.bounds, rows)
@@ -96,12 +100,13 @@ class Boundaries:
         self.partition = np.array([float(box_words(coef, self.layer.bounds)) for coef in self.layer.coef])
         self._fans: dict[tuple[int, int, bytes], Fan] = {}
 
-    def _rows(self, row: Ints, mesh: tuple[int, int]) -> _Rows:
+    def _rows(self, k: int, row: Ints, mesh: tuple[int, int]) -> _Rows:
         """Return what the factors of a level mean, shape (rows, …): powers of primes, instances, and by data space.
 
         By data space: how many instances are asked for one box at most, with links and without; the share of words that
         links leave of the fills, at least; the instances that share a partition; the instances that share a box; the
-        share of the words of all instances together that is asked for where the level keeps nothing, at least.
+        share of the words of all instances together that is asked for where the level keeps nothing, at least; what the
+        network charges for a word [pJ].
         """
         lattice, side = self.lattice, self.side
         coef = self.layer.coef
@@ -112,10 +117,14 @@ class Boundaries:
         spaces = len(coef)
         used = row.prod(axis=1).astype(float)
         chained, alike, linked, share, passed = (np.ones((len(row), spaces)) for _ in range(5))
+        charge, sent_pj = self.parts.charge[:, k : k + 1, : len(row)], np.zeros((len(row), spaces))
         for v in range(spaces):
             halo = side["halo"][v]
             boxes, widest, _ = boxes_by_row(coef[v], halo, row)
             linked[:, v] = used / boxes * widest
+            # Units may be served by links in steps that stand, so that words come from nearer by.
+            if charge.size and not (k == 0 and (halo >= 0).any()):
+                sent_pj[:, v] = charge[v, 0]["filled_pj"][:, PLAIN] / boxes
             passed[:, v], alike[:, v], chained[:, v] = self._passed(row, v, mesh)
             for r in range(len(coef[v])):
                 share[:, v] = np.minimum(share[:, v], 1.0 / row[:, halo == r].prod(axis=1))
@@ -123,7 +132,7 @@ class Boundaries:
         parted = np.stack([np.where(own, 1, row).prod(axis=1) for own in plain], axis=1).astype(float)
         idle = np.stack([np.where(own, row, 1).prod(axis=1) for own in side["idle"]], axis=1).astype(float)
         last = alike, 1.0 / alike  # of fan-outs next to the units see `_of_units`
-        return _Rows(shift.astype(np.int64), used, chained, alike, linked, share, parted, idle, passed, *last)
+        return _Rows(shift.astype(np.int64), used, chained, alike, linked, share, parted, idle, passed, *last, sent_pj)
 
     def _of_units(self, k: int, row: Ints) -> _Rows:
         """Return the rows of a level whose factors may be those next to the units, with what the units ask for.
@@ -164,13 +173,18 @@ class Boundaries:
         rows = [np.flatnonzero(np.bincount(own)) for own in ids.T]
         instances, parted = np.ones(len(ids)), np.ones((len(ids), self.partition.size))
         most, whole = [1.0], [parted[0]]
+        each_pj = self.hardware.levels["leak_pj"]
+        leaks_pj = np.full(len(ids), each_pj[-1])
         for k in range(len(rows) - 1, 0, -1):
             if len(rows[k]) > 1 or self.rows[k].instances[rows[k][0]] > 1.0:
                 instances = instances * self.rows[k].instances[ids[:, k]]
                 parted = parted * self.rows[k].parted[ids[:, k]]
             most.append(float(instances.max()))
             whole.append(parted.max(axis=0))
-        return Unrollings(ids, rows, np.array(most[::-1]), np.stack(whole[::-1]), {})
+            leaks_pj += each_pj[k - 1] * instances
+        steps = float(np.prod(self.layer.bounds.astype(float))) / (instances * self.rows[0].instances[ids[:, 0]])
+        leaked_pj = float((steps * leaks_pj).min(initial=np.inf))
+        return Unrollings(ids, rows, np.array(most[::-1]), np.stack(whole[::-1]), leaked_pj, {})
 
     def multicast(self, ids: Ints, v: int, first: int, last: int, *, mean: bool = False) -> Floats:
         """Return by unrolling how many instances ask for one box of a data space across some fan-outs, the last too.
@@ -244,6 +258,7 @@ class Boundaries:
         price["apart"] = self._apart(group, v, child + 2) if shared and child >= 0 else 1.0
         price["ask_rounded"] = group.instances[parent] if shared else 0.0
         word = min(1.0, levels[parent]["clusters"] / group.instances[parent]) / levels[parent]["block_words"]
+        price["sent_pj"] = self.rows[child + 1].sent_pj[group.rows[child + 1], v].min()
         price["ask_pj"] = levels[parent]["update_pj" if read_write else "read_pj"] * word
         if read_write:
             price["again_pj"] = levels[parent]["read_pj"] * word

@@ -35,7 +35,7 @@ class Floors:
         self._first = _first_runs(groups.lattice, groups.side["idle"], groups.case.grid)
 
     def under(
-        self, grid: Grid, tables: Tables, keep: Bools, ids: Ints, limit_pj: float, less_pj: float
+        self, grid: Grid, tables: Tables, keep: Bools, ids: Ints, limit_pj: float, certain_pj: float
     ) -> Tables | None:
         """Return tables with floors; none where no mapping costs less than a limit.
 
@@ -47,14 +47,16 @@ class Floors:
             Shape (levels, data spaces).
         ids
             By level the number of the unrolling's row.
-        less_pj
-            Energy [pJ] of what tables do not hold but groups do: what the units ask for.
+        certain_pj
+            Energy [pJ] that is certain beside the tables, those of what the units ask for included, which groups hold.
         """
         groups = self.groups
-        if groups.room_pj(limit_pj) > groups.outside.room_pj:
+        if groups.room_pj(limit_pj, groups.whole) > groups.outside.room_pj:
             for _ in groups.look_outside(limit_pj):
                 pass
-        unrolling, room_pj = groups.boundaries.group(ids[None]), groups.room_pj(limit_pj)
+        unrolling = groups.boundaries.group(ids[None])
+        room_pj = groups.room_pj(limit_pj, unrolling)
+        less_pj = certain_pj - groups.certain_pj(unrolling)
         path, inside = path_of(keep), groups.case.unrolled.inside
         base, count = _laid_out(grid, {min(state) for state in path[1:]})
         floor = np.zeros(count if count <= _MOST_FLOORS else 0)

@@ -21,6 +21,8 @@ PRICE = np.dtype(
         ("ask_pj", np.float64),
         ("again_pj", np.float64),
         ("free", np.float64),
+        # Energy [pJ] that the next network charges for a word.
+        ("sent_pj", np.float64),
         # How many times fewer words are asked than the tile tells; words asked at least.
         ("beyond", np.float64),
         ("least_words", np.float64),

@@ -58,17 +58,14 @@ def ask_units(lattice: Lattice, edge: Edge, macs: float, after: Floats, room_pj:
 @njit(inline="always")
 def _standing(edge: Edge, macs: float, k: int, v: int) -> float:
     """Words that units ask for less where every step stands, negative, than where none does."""
-    most = macs / edge.price[v].beyond
-    return float(min(0.0, most * edge.fan.stands[k, v] - most / edge.fan.served[k, v]))
+    return float(min(0.0, macs * edge.fan.stands[k, v] - macs / edge.fan.served[k, v]))
 
 
 @njit(inline="always")
 def _units_pj(edge: Edge, macs: float, k: int, v: int, saved: float) -> float:
     """Energy [pJ] of a data space that units ask for, where a run saves so many iterations of those that stand."""
-    price = edge.price[v]
-    words = macs / price.beyond / edge.fan.served[k, v] + _standing(edge, macs, k, v) * (1.0 - 1.0 / saved)
-    words = max(words, price.least_words) - price.ask_rounded
-    return float(words * price.ask_pj + max(0.0, words - price.free) * price.again_pj)
+    words = macs / edge.fan.served[k, v] + _standing(edge, macs, k, v) * (1.0 - 1.0 / saved)
+    return asked_pj(edge.price[v], words)
 
 
 @njit
@@ -294,9 +291,10 @@ def _least_asked(lattice: Lattice, kept: Bools, price: Records, y: int) -> float
 
 @njit(inline="always")
 def asked_pj(price: Record, words: float) -> float:
-    """Energy [pJ] of the words that a level is asked for, of all its instances together."""
+    """Energy [pJ] of words that are sent, those that a level is asked for, of all its instances together."""
+    sent_pj = words * price.sent_pj
     words = max(0.0, max(price.least_words, words / price.beyond) - price.ask_rounded)
-    return float(words * price.ask_pj + max(0.0, words - price.free) * price.again_pj)
+    return float(words * price.ask_pj + max(0.0, words - price.free) * price.again_pj + sent_pj)
 
 
 @njit

@@ -112,7 +112,7 @@ class Walk:
     ) -> None:
         self.groups, self.limit_pj, self.coarse = groups, limit_pj, coarse
         self.tells, self.most_work, self.work = tells, most_work, 0
-        self.room_pj = groups.room_pj(limit_pj)
+        self.room_pj = groups.room_pj(limit_pj, groups.whole)
         self.boundaries: Boundaries = groups.boundaries
         self.lattice, self.outward = groups.lattice, groups.outside
         self.levels = self.outward.levels
@@ -131,7 +131,7 @@ class Walk:
     @property
     def bound_pj(self) -> float:
         """Lower bound [pJ] on all mappings that cost no more than the limit; infinite where there are none."""
-        return self.groups.whole_pj(min(node.whole_pj for node in self.order))
+        return self.groups.whole_pj(min(node.whole_pj for node in self.order), self.groups.whole)
 
     def least(self, state: State) -> Floats | None:
         """Return what is outside of a state at least, as `Outside.least` does; none where nothing is left."""
@@ -185,7 +185,7 @@ class Walk:
             ended = [
                 self._following(v, *one, self.levels) for v, one in enumerate(zip(columns, node.state, strict=True))
             ]
-            least_pj = self.groups.cost_pj(self._path[depth - 1][0])
+            least_pj = self.groups.whole_pj(float(self._path[depth - 1][0].ahead[-1]), self.groups.whole)
             if all(ended) and least_pj <= self.limit_pj:
                 yield tuple(one[0] for one in ended), own, least_pj
         for step in node.outer:

@@ -56,9 +56,13 @@ class Groups:
         self.base_pj, self.column_pj = np.empty(0), np.empty((0, *parts.columns.shape))
         self._inside, self._work = new_rows(self.lattice), new_table(self.lattice)
 
-    def room_pj(self, limit_pj: float) -> float:
-        """Return what a limit leaves to the boundaries."""
-        return (limit_pj - self.macs * self.case.target.compute_pj) / ROUNDING
+    def certain_pj(self, group: Unrollings) -> float:
+        """Return what a group takes whatever crosses its boundaries [pJ]: its operations, and what leaks at least."""
+        return self.macs * self.case.target.compute_pj + group.leaked_pj
+
+    def room_pj(self, limit_pj: float, group: Unrollings) -> float:
+        """Return what a limit leaves to the boundaries of a group."""
+        return (limit_pj - self.certain_pj(group)) / ROUNDING
 
     def sketch(self) -> Iterator[int]:
         """Find the bounds that take no tables, where that was not done before; yield the work."""
@@ -74,7 +78,7 @@ class Groups:
 
     def look_outside(self, limit_pj: float) -> Iterator[int]:
         """Find what all that is outside a boundary costs at least, below a limit; yield the work."""
-        self.outside = Outside(self.boundaries, self.whole, self.kept, self.room_pj(limit_pj))
+        self.outside = Outside(self.boundaries, self.whole, self.kept, self.room_pj(limit_pj, self.whole))
         yield from self.outside.fill()
 
     def bound_pj(self, keep: Bools, ids: Ints, limit_pj: float) -> float:
@@ -87,20 +91,17 @@ class Groups:
         ids
             By unrolling and level the number of its row.
         """
-        group, room_pj = self.boundaries.group(ids), self.room_pj(limit_pj)
+        group = self.boundaries.group(ids)
+        room_pj = self.room_pj(limit_pj, group)
         path = path_of(keep)
         for depth, (state, after) in enumerate(itertools.pairwise(path)):
             if self.step(self.tables[depth : depth + 2], group, state, after, room_pj) >= room_pj:
                 return np.inf
-        return self.cost_pj(self.tables[len(path) - 1])
+        return self.whole_pj(float(self.tables[len(path) - 1].ahead[-1]), group)
 
-    def cost_pj(self, table: Table) -> float:
-        """Return the least energy [pJ] of all by the table of the outermost level that keeps anything."""
-        return self.whole_pj(float(table.ahead[-1]))
-
-    def whole_pj(self, boundaries_pj: float) -> float:
-        """Return the least energy [pJ] of all, given that of all boundaries."""
-        return (self.macs * self.case.target.compute_pj + boundaries_pj) * ROUNDING
+    def whole_pj(self, boundaries_pj: float, group: Unrollings) -> float:
+        """Return the least energy [pJ] of a group, given that of its boundaries."""
+        return (self.certain_pj(group) + boundaries_pj) * ROUNDING
 
     def step(self, tables: Sequence[Table], group: Unrollings, state: State, after: State, room_pj: float) -> float:
         """Fill the second table, of a state, from that of the state inside; return the least with all outside [pJ]."""
@@ -139,16 +140,14 @@ def path_of(keep: Bools) -> list[State]:
         found.append(state)
 
 
-def groups_of(case: Case, parts: Parts, *, wired: bool) -> Groups | None:
+def groups_of(case: Case, parts: Parts) -> Groups | None:
     """Return the groups of a search, or none where the lemma does not hold or there would be too many."""
     layer, side = case.target.layer, case.unrolled.side
     idle_of_several = (side["idle"].sum(axis=0) > 1).any()
-    shared = bool((side["halo"] >= 0).any())
-    told = any(layer.reuse[rule].any() for rule in REUSE.fields or () if rule != "resting")
-    rests = shared and layer.reuse["resting"].any()
+    told = any(layer.reuse[rule].any() for rule in REUSE.fields or () if rule not in ("averaging", "resting"))
     sketches = len(parts.ids) * parts.columns.size
     choices = np.prod(parts.column_counts.astype(float))
-    if idle_of_several or told or rests or wired or sketches > _MOST_SKETCHES or choices < 2 or (layer.coef < 0).any():
+    if idle_of_several or told or sketches > _MOST_SKETCHES or choices < 2 or (layer.coef < 0).any():
         return None
     return Groups(case, parts)
 

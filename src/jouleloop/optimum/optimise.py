@@ -353,9 +353,7 @@ class PerfectKernel(Kernel):
             return
         if not 0.0 < self.best[0]["energy_pj"] < np.inf:  # where all costs nothing, all ties are compared
             return
-        hardware = self.search.hardware
-        wired = bool(takes_energy(hardware.networks) or hardware.levels["leak_pj"].any())
-        groups = groups_of(solver.case, solver.parts, wired=wired or bool(self.task.space.arch.spreading))
+        groups = groups_of(solver.case, solver.parts)
         if groups is not None:
             self.rounds = Rounds(groups, self.best)
             self.regrouping = self.rounds.first()

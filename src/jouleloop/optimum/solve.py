@@ -474,8 +474,8 @@ class Solver:
             raise ValueError("floors without groups")
         u = int(parts.unrolling[part])
         limit_pj = limit_of(mode, best, float(parts.steps[u]))
-        less_pj = float(self.path.certain_pj[-1]) - self._floors.groups.macs * case.target.compute_pj
-        tables = self._floors.under(case.grid, case.tables, self.keep_of(part), parts.ids[u], limit_pj, less_pj)
+        certain_pj, keep = float(self.path.certain_pj[-1]), self.keep_of(part)
+        tables = self._floors.under(case.grid, case.tables, keep, parts.ids[u], limit_pj, certain_pj)
         parts.stand[0]["tabled"] = -1
         if tables is None:
             parts.value[part]["bound"] = np.inf
