@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice, pairwise
 
@@ -42,11 +43,15 @@ def drawn(kind: str, seed: int) -> tuple[MapSpace, Target, Search] | None:
     case = replace(case, semantics=_SEMANTICS[seed % 3], constraints=_NO_CONSTRAINTS)
     try:
         problem, target = load(case)
-        target = charged(target) if seed % 4 > 1 else target
         space = build_mapspace(problem, target.arch, target.constraints)
-        return space, target, Search(space, target.costs, target.semantics)
     except JouleloopError:
         return None
+    # Not all rules charge networks, and not all designs are searched then.
+    for one in (charged(target), target)[seed % 4 < 2 :]:
+        with suppress(JouleloopError):
+            space = replace(space, arch=one.arch)
+            return space, one, Search(space, one.costs, one.semantics)
+    return None
 
 
 def charged(target: Target) -> Target:
@@ -61,11 +66,11 @@ def charged(target: Target) -> Target:
 
 def two_unrollings(parts: Parts, own: np.ndarray) -> Parts:
     """Return parts with two unrollings: by level nothing, or some factors."""
-    charge = np.zeros((*parts.charge.shape[:2], 2), parts.charge.dtype)
-    for k in range(charge.shape[1]):
-        at = np.flatnonzero((parts.row[k] == own[k]).all(axis=1))[0]
-        charge[:, k] = parts.charge[:, k][:, [0, at]]
     row = np.ascontiguousarray(np.stack([np.ones_like(own), own], axis=1))
+    charge = np.zeros((*parts.charge.shape[:2], 2), parts.charge.dtype)
+    for k, n in np.ndindex(charge.shape[1:]):
+        at = np.flatnonzero((parts.row[k] == row[k, n]).all(axis=1))
+        charge[:, k, n] = parts.charge[:, k, at[0]] if len(at) else charge[:, k, n]
     return parts._replace(row=row, ids=np.repeat([[0], [1]], len(own), axis=1), charge=charge)
 
 

@@ -119,7 +119,16 @@ EDGE = np.dtype(
     align=True,
 )
 #: The last three fields of `EDGE`, of one instance of the level.
-CHARGE = np.dtype([("filled_pj", np.float64, 2), ("bypassed_pj", np.float64, 2), ("sharers", np.float64)], align=True)
+CHARGE = np.dtype(
+    [
+        ("filled_pj", np.float64, 2),
+        ("bypassed_pj", np.float64, 2),
+        # Of a word at least, wherever it goes.
+        ("word_pj", np.float64),
+        ("sharers", np.float64),
+    ],
+    align=True,
+)
 #: Kinds of steps that networks charge for: links serve none of the instances; all but the ends of chains.
 PLAIN, MOVED = range(2)
 #: Words into one instance by kind of step. Where neighbours are known, words of steps that move are plain.

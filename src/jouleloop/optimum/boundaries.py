@@ -122,9 +122,10 @@ class Boundaries:
             halo = side["halo"][v]
             boxes, widest, _ = boxes_by_row(coef[v], halo, row)
             linked[:, v] = used / boxes * widest
-            # Units may be served by links in steps that stand, so that words come from nearer by.
-            if charge.size and not (k == 0 and (halo >= 0).any()):
-                sent_pj[:, v] = charge[v, 0]["filled_pj"][:, PLAIN] / boxes
+            if charge.size:
+                # Links may serve units in steps that stand, so that words go less far.
+                near = k == 0 and (halo >= 0).any()
+                sent_pj[:, v] = charge[v, 0]["word_pj"] if near else charge[v, 0]["filled_pj"][:, PLAIN] / boxes
             passed[:, v], alike[:, v], chained[:, v] = self._passed(row, v, mesh)
             for r in range(len(coef[v])):
                 share[:, v] = np.minimum(share[:, v], 1.0 / row[:, halo == r].prod(axis=1))

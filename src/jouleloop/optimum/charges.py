@@ -171,6 +171,7 @@ def _fill_charge(hardware: HardwareArrays, row: _Rows, hops: Floats | None, foun
             # Outputs that go twice are at least as many words as once.
             routers = np.maximum(each, 1.0) if twice or not exact else 1.0 + np.floor(each)
             more_pj = routers * network["router_pj"] + network["ingress_pj"]
+            found["word_pj"] += network["router_pj"] + network["ingress_pj"]
             _add(found["filled_pj"], row, each * network["hop_pj"] + more_pj)
             # The words of a level that bypasses become a whole multiple where there are no gaps, the hops stay.
             _add(found["bypassed_pj"], row, each * network["hop_pj"] + (more_pj if exact and not row.gaps else 0.0))
