@@ -133,6 +133,10 @@ class Walk:
         """Lower bound [pJ] on all mappings that cost no more than the limit; infinite where there are none."""
         return self.groups.whole_pj(min(node.whole_pj for node in self.order), self.groups.whole)
 
+    def limit_to(self, limit_pj: float) -> None:
+        """Leave no more than under a limit, no higher than the one that the walk was made under."""
+        self.limit_pj, self.room_pj = limit_pj, self.groups.room_pj(limit_pj, self.groups.whole)
+
     def least(self, state: State) -> Floats | None:
         """Return what is outside of a state at least, as `Outside.least` does; none where nothing is left."""
         return self.outward.least(state) if self.coarse is None else self.coarse.found.get(state)

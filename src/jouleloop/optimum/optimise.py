@@ -37,6 +37,7 @@ from jouleloop.optimum.limit import INTERRUPT, SECONDS, Limit, Progress, Watch, 
 from jouleloop.optimum.mirror import find_mirrors
 from jouleloop.optimum.needless import needed
 from jouleloop.optimum.prepare import find_sides
+from jouleloop.optimum.regroup import Walks
 from jouleloop.optimum.result import SearchResult
 from jouleloop.optimum.reuse import bypass_passed
 from jouleloop.optimum.rounded import RoundedKernel
@@ -355,7 +356,7 @@ class PerfectKernel(Kernel):
             return
         groups = groups_of(solver.case, solver.parts)
         if groups is not None:
-            self.rounds = Rounds(groups, self.best)
+            self.rounds = Rounds(Walks(groups), self.best)
             self.regrouping = self.rounds.first()
 
     def _regroup(self, rounds: Rounds, regrouping: Iterator[int | float | Parts]) -> None:

@@ -22,18 +22,75 @@ _MOST_LEFT = 1_000_000
 _TRIED = 4
 
 
-def regrouped(groups: Groups, limit_pj: float) -> Iterator[int | float | Parts]:
+class Walks:
+    """Walks of a search, which are made under the highest limit, and read under lower ones.
+
+    Parameters
+    ----------
+    groups
+        Of the search.
+    """
+
+    def __init__(self, groups: Groups) -> None:
+        self.groups = groups
+        #: Of states, and with multicasts told apart; the highest limit of each [pJ].
+        self._coarse: Walk | None = None
+        self._fine: Walk | None = None
+        self._coarse_pj = self._fine_pj = 0.0
+
+    def ways(self, limit_pj: float) -> Generator[int | float, None, list[Left] | None]:
+        """Yield as `regrouped`; return what is left of all choices and unrollings, none where that takes too long."""
+        if limit_pj > max(self._coarse_pj, self._fine_pj):
+            yield from self._begin(limit_pj)
+        if limit_pj > self._fine_pj:
+            coarse = self._coarse
+            if coarse is None:
+                return None
+            coarse.limit_to(limit_pj)
+            # Often few ways are left already, and telling multicasts apart takes longer than to follow them.
+            ways = yield from _followed(coarse, _SOME_TABLES)
+            if ways is not None:
+                return ways
+            yield from self._look(Walk(self.groups, limit_pj, coarse))
+        if self._fine is None or limit_pj > self._fine_pj:
+            return None
+        self._fine.limit_to(limit_pj)
+        return (yield from _followed(self._fine, _MOST_TABLES))
+
+    def _begin(self, limit_pj: float) -> Iterator[int | float]:
+        """Make a walk of states, unless it is less work to tell multicasts apart at once."""
+        groups = self.groups
+        self._coarse, self._fine, self._coarse_pj, self._fine_pj = None, None, 0.0, 0.0
+        yield from groups.look_outside(limit_pj)
+        # Where fan-outs are large, telling multicasts apart is the less work: it is tried for a while.
+        yield from self._look(Walk(groups, limit_pj, most_work=groups.outside.work / _TRIED))
+        if self._fine is None:
+            yield from self._look(Walk(groups, limit_pj, tells=False))
+
+    def _look(self, walk: Walk) -> Iterator[int | float]:
+        """Make a walk, and keep it if it fits; yield a bound [pJ] on all last."""
+        yield from walk.inward_out()
+        if not walk.fits:
+            return
+        yield from walk.outside_in()
+        if walk.tells:
+            self._fine, self._fine_pj = walk, walk.limit_pj
+        else:
+            self._coarse, self._coarse_pj = walk, walk.limit_pj
+        yield min(walk.limit_pj, walk.bound_pj)
+
+
+def regrouped(walks: Walks, limit_pj: float) -> Iterator[int | float | Parts]:
     """Yield the work of each bound; last, the parts that no bound of a group leaves out, unless they are too many.
 
     Every mapping that costs no more than ``limit_pj`` is in one of them. In between comes a float: a bound [pJ] on all.
     """
-    parts = groups.parts
+    groups, parts = walks.groups, walks.groups.parts
     yield from groups.sketch()
     limit_pj *= 1.0 + 1e-9
-    yield from groups.look_outside(limit_pj)
     found: list[tuple[int, Ints, Floats]] = []
     total, tables, sketch_pj = 0, 0, np.empty(len(parts.ids))
-    ways = yield from _ways(groups, limit_pj)
+    ways = yield from walks.ways(limit_pj)
     if ways is None or sum(len(every) for _, every, _ in ways) > _MOST_LEFT:
         return
     for choice, every, bound_pj in ways:
@@ -54,34 +111,6 @@ def regrouped(groups: Groups, limit_pj: float) -> Iterator[int | float | Parts]:
         if total > MOST_PARTS:
             return
     yield _made(parts, found)
-
-
-def _ways(groups: Groups, limit_pj: float) -> Generator[int | float, None, list[Left] | None]:
-    """Yield as `regrouped`; return what is left of all choices and unrollings, none where that takes too long."""
-    # Where fan-outs are large, telling multicasts apart is the less work: it is tried for a while.
-    walk = Walk(groups, limit_pj, most_work=groups.outside.work / _TRIED)
-    yield from walk.inward_out()
-    if walk.fits:
-        yield from walk.outside_in()
-        yield min(limit_pj, walk.bound_pj)
-        return (yield from _followed(walk, _MOST_TABLES))
-    coarse = Walk(groups, limit_pj, tells=False)
-    yield from coarse.inward_out()
-    if not coarse.fits:
-        return None
-    yield from coarse.outside_in()
-    yield min(limit_pj, coarse.bound_pj)
-    # Often few ways are left already, and telling multicasts apart takes longer than to follow them.
-    ways = yield from _followed(coarse, _SOME_TABLES)
-    if ways is not None:
-        return ways
-    walk = Walk(groups, limit_pj, coarse)
-    yield from walk.inward_out()
-    if not walk.fits:
-        return (yield from _followed(coarse, _MOST_TABLES))
-    yield from walk.outside_in()
-    yield min(limit_pj, walk.bound_pj)
-    return (yield from _followed(walk, _MOST_TABLES))
 
 
 def _followed(walk: Walk, most_tables: int) -> Generator[int | float, None, list[Left] | None]:

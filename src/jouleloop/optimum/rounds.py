@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from jouleloop.model.arrays import Records
 from jouleloop.optimum.arrays import Parts
 from jouleloop.optimum.groups import Groups
-from jouleloop.optimum.regroup import regrouped
+from jouleloop.optimum.regroup import Walks, regrouped
 
 #: How far a limit is above the bound at least, and how near the incumbent it stands instead of one between.
 _LEAST, _NEAR = 1.005, 1.02
@@ -34,12 +34,14 @@ class Rounds:
         All mappings that cost less are in the subproblems at hand; infinite where these are all.
     """
 
-    groups: Groups
+    walks: Walks
     best: Records
     bound_pj: float = 0.0
     limit_pj: float = math.inf
     _asked_pj: float = math.inf
     _most_parts: int = field(default_factory=lambda: _MOST_AT_FIRST)
+    #: The last limit that left too many subproblems, and how many.
+    _beyond: tuple[float, float] = (math.inf, 0.0)
     _held: Records | None = field(default=None)
 
     @property
@@ -47,13 +49,21 @@ class Rounds:
         """Energy [pJ] of the incumbent, in a round below it; else none."""
         return None if self._held is None else float(self._held[0]["energy_pj"])
 
+    @property
+    def groups(self) -> Groups:
+        """Of the search."""
+        return self.walks.groups
+
     def first(self) -> Iterator[int | float | Parts]:
         """Return the work of the first round, see `regrouped`."""
         return self._ask(float(self.best[0]["energy_pj"]))
 
     def too_many(self, parts: Parts | None) -> bool:
         """Whether a round leaves more subproblems than it should; none stands for more than could be counted."""
-        return parts is None or int(parts.stand[0]["parts"]) > self._most_parts
+        count = math.inf if parts is None else float(parts.stand[0]["parts"])
+        if count > self._most_parts:
+            self._beyond = self._asked_pj, count
+        return count > self._most_parts
 
     def lower(self) -> Iterator[int | float | Parts] | None:
         """Return the work of a round further down, after one that leaves too much; none where that is hopeless."""
@@ -65,8 +75,11 @@ class Rounds:
         """Return the work of the next round, after one that has found no mapping below its limit."""
         self.bound_pj = max(self.bound_pj, self._asked_pj * _ROUNDING)
         self.release()
-        best_pj = float(self.best[0]["energy_pj"])
-        return self._ask(best_pj if best_pj <= self.bound_pj * _NEAR else math.sqrt(self.bound_pj * best_pj))
+        best_pj, (beyond_pj, count) = float(self.best[0]["energy_pj"]), self._beyond
+        limit_pj = best_pj if best_pj <= self.bound_pj * _NEAR else math.sqrt(self.bound_pj * best_pj)
+        if count > self._most_parts and limit_pj >= beyond_pj > self.bound_pj * _LEAST:
+            limit_pj = math.sqrt(self.bound_pj * beyond_pj)
+        return self._ask(limit_pj)
 
     def begin(self, parts: Parts) -> bool:
         """Search some subproblems: let the limit take the place of the incumbent; return whether it is below."""
@@ -85,4 +98,4 @@ class Rounds:
 
     def _ask(self, limit_pj: float) -> Iterator[int | float | Parts]:
         self._asked_pj = limit_pj
-        return regrouped(self.groups, limit_pj)
+        return regrouped(self.walks, limit_pj)
