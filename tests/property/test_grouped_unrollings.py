@@ -1,7 +1,7 @@
 """Bounds of groups of unrollings: no mapping of a group costs less, and a search that begins anew finds the same."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice, pairwise
@@ -24,6 +24,7 @@ from jouleloop.optimum.group_walk import Walk
 from jouleloop.optimum.groups import Groups, groups_of
 from jouleloop.optimum.limit import Limit, Watch
 from jouleloop.optimum.optimise import Search, search_mapspace
+from jouleloop.optimum.regroup import Walks
 from sample import sample_mappings, unrolled
 from shares import by_kind
 
@@ -223,12 +224,12 @@ def test_rounds_below_the_incumbent_find_the_same(kind: str, seeds: range, monke
     over: list[float] = []
     whole, higher = rounds.regrouped, rounds.Rounds.higher
 
-    def gives_up(groups: Groups, limit_pj: float) -> Iterator[int | float | Parts]:
+    def gives_up(walks: Walks, limit_pj: float, most: Callable[[], int]) -> Iterator[int | float | Parts]:
         asked.append(limit_pj)
         if len(asked) % 3 == 0:
-            yield from whole(groups, limit_pj)
+            yield from whole(walks, limit_pj, most)
         else:
-            yield from (one for one in whole(groups, limit_pj) if isinstance(one, int | float))
+            yield from (one for one in whole(walks, limit_pj, most) if isinstance(one, int | float))
 
     def after_a_round(self: rounds.Rounds) -> Iterator[int | float | Parts]:
         over.append(self.limit_pj)

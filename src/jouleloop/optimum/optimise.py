@@ -375,7 +375,7 @@ class PerfectKernel(Kernel):
     def _begin_round(self, rounds: Rounds, parts: Parts | None) -> None:
         """Begin anew with some subproblems; where there would be too many, bound groups under a lower limit."""
         solver = self.search.solver
-        self.regrouping = rounds.lower() if rounds.too_many(parts) else None
+        self.regrouping = rounds.lower() if parts is None else None
         if self.regrouping is not None:
             return
         if parts is None:

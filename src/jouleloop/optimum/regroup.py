@@ -1,6 +1,6 @@
 """What no bound of a group of unrollings leaves out, as the subproblems that a long search begins anew with."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import numpy as np
 
@@ -80,10 +80,11 @@ class Walks:
         yield min(walk.limit_pj, walk.bound_pj)
 
 
-def regrouped(walks: Walks, limit_pj: float) -> Iterator[int | float | Parts]:
+def regrouped(walks: Walks, limit_pj: float, most: Callable[[], int]) -> Iterator[int | float | Parts]:
     """Yield the work of each bound; last, the parts that no bound of a group leaves out, unless they are too many.
 
     Every mapping that costs no more than ``limit_pj`` is in one of them. In between comes a float: a bound [pJ] on all.
+    ``most`` is asked behind these how many parts are not too many.
     """
     groups, parts = walks.groups, walks.groups.parts
     yield from groups.sketch()
@@ -93,6 +94,7 @@ def regrouped(walks: Walks, limit_pj: float) -> Iterator[int | float | Parts]:
     ways = yield from walks.ways(limit_pj)
     if ways is None or sum(len(every) for _, every, _ in ways) > _MOST_LEFT:
         return
+    most_parts = min(most(), MOST_PARTS)
     for choice, every, bound_pj in ways:
         sketch_pj[every] = groups.base_pj[every]
         for v, c in enumerate(choice):
@@ -108,7 +110,7 @@ def regrouped(walks: Walks, limit_pj: float) -> Iterator[int | float | Parts]:
             else:
                 found.append((number, some, np.maximum(sketch_pj[some], some_pj)))
                 total += len(some)
-        if total > MOST_PARTS:
+        if total > most_parts:
             return
     yield _made(parts, found)
 

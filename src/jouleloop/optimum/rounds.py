@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from jouleloop.model.arrays import Records
 from jouleloop.optimum.arrays import Parts
 from jouleloop.optimum.groups import Groups
+from jouleloop.optimum.parts import MOST_PARTS
 from jouleloop.optimum.regroup import Walks, regrouped
 
 #: How far a limit is above the bound at least, and how near the incumbent it stands instead of one between.
@@ -40,8 +41,8 @@ class Rounds:
     limit_pj: float = math.inf
     _asked_pj: float = math.inf
     _most_parts: int = field(default_factory=lambda: _MOST_AT_FIRST)
-    #: The last limit that left too many subproblems, and how many.
-    _beyond: tuple[float, float] = (math.inf, 0.0)
+    #: The last limit that left too many subproblems.
+    _beyond_pj: float = math.inf
     _held: Records | None = field(default=None)
 
     @property
@@ -58,16 +59,10 @@ class Rounds:
         """Return the work of the first round, see `regrouped`."""
         return self._ask(float(self.best[0]["energy_pj"]))
 
-    def too_many(self, parts: Parts | None) -> bool:
-        """Whether a round leaves more subproblems than it should; none stands for more than could be counted."""
-        count = math.inf if parts is None else float(parts.stand[0]["parts"])
-        if count > self._most_parts:
-            self._beyond = self._asked_pj, count
-        return count > self._most_parts
-
     def lower(self) -> Iterator[int | float | Parts] | None:
         """Return the work of a round further down, after one that leaves too much; none where that is hopeless."""
-        if not self.bound_pj > 0.0 or self._asked_pj <= self.bound_pj * _LEAST:
+        self._beyond_pj = self._asked_pj
+        if not self._may_lower:
             return None
         return self._ask(math.sqrt(self.bound_pj * self._asked_pj))
 
@@ -75,9 +70,9 @@ class Rounds:
         """Return the work of the next round, after one that has found no mapping below its limit."""
         self.bound_pj = max(self.bound_pj, self._asked_pj * _ROUNDING)
         self.release()
-        best_pj, (beyond_pj, count) = float(self.best[0]["energy_pj"]), self._beyond
+        best_pj, beyond_pj = float(self.best[0]["energy_pj"]), self._beyond_pj
         limit_pj = best_pj if best_pj <= self.bound_pj * _NEAR else math.sqrt(self.bound_pj * best_pj)
-        if count > self._most_parts and limit_pj >= beyond_pj > self.bound_pj * _LEAST:
+        if limit_pj >= beyond_pj > self.bound_pj * _LEAST:
             limit_pj = math.sqrt(self.bound_pj * beyond_pj)
         return self._ask(limit_pj)
 
@@ -98,4 +93,12 @@ class Rounds:
 
     def _ask(self, limit_pj: float) -> Iterator[int | float | Parts]:
         self._asked_pj = limit_pj
-        return regrouped(self.walks, limit_pj)
+        return regrouped(self.walks, limit_pj, self.most_parts)
+
+    @property
+    def _may_lower(self) -> bool:
+        return 0.0 < self.bound_pj * _LEAST < self._asked_pj
+
+    def most_parts(self) -> int:
+        """Return how many subproblems a round may leave; where no lower limit helps, as many as there are."""
+        return self._most_parts if self._may_lower else MOST_PARTS

@@ -9,6 +9,7 @@ import pytest
 
 from jouleloop.optimum import rounds
 from jouleloop.optimum.arrays import STAND, new_best
+from jouleloop.optimum.parts import MOST_PARTS
 from jouleloop.optimum.rounds import Rounds
 
 
@@ -22,11 +23,11 @@ def _parts(count: int) -> Any:
 @pytest.fixture
 def below(monkeypatch: pytest.MonkeyPatch) -> Rounds:
     """Rounds of a search that has a mapping of 100 pJ, of which groups tell no more than their limit."""
-    monkeypatch.setattr(rounds, "regrouped", lambda _, limit_pj: iter([limit_pj]))
+    monkeypatch.setattr(rounds, "regrouped", lambda _, limit_pj, __: iter([limit_pj]))
     best = new_best()
     best["energy_pj"] = 100.0
-    groups: Any = None
-    return Rounds(groups, best)
+    walks: Any = None
+    return Rounds(walks, best)
 
 
 def test_a_round_without_a_mapping_raises_the_bound_and_claims_no_more(below: Rounds) -> None:
@@ -50,8 +51,10 @@ def test_the_last_round_is_up_to_the_incumbent(below: Rounds) -> None:
     next(below.first())
     lower = below.lower()
     assert lower is not None
-    below.begin(_parts(7))
-    assert next(below.higher()) == 100.0
+    limits = [next(lower)]
+    while limits[-1] < 100.0 and below.begin(_parts(7)):
+        limits.append(next(below.higher()))
+    assert limits == [pytest.approx(limit, abs=1e-3) for limit in (98.489, 99.241, 99.620, 100.0)]
     assert not below.begin(_parts(7))
     assert below.held_pj is None
 
@@ -65,11 +68,28 @@ def test_limits_close_to_the_bound_are_hopeless(below: Rounds) -> None:
 
 def test_a_round_may_leave_twice_as_many_subproblems_as_one_before(below: Rounds) -> None:
     most = rounds._MOST_AT_FIRST
-    assert below.too_many(None)
-    assert not below.too_many(_parts(most))
-    assert below.too_many(_parts(most + 1))
+    next(below.first())
+    below.bound_pj = 64.0
+    assert below.most_parts() == most
     below.begin(_parts(3))
-    assert below.too_many(_parts(most + 1))
+    assert below.most_parts() == most
     below.begin(_parts(most))
-    assert not below.too_many(_parts(2 * most))
-    assert below.too_many(_parts(2 * most + 1))
+    assert below.most_parts() == 2 * most
+    # Where no lower limit helps, all are searched.
+    below.bound_pj = 99.6
+    assert below.most_parts() == MOST_PARTS
+
+
+def test_a_limit_that_left_too_much_is_not_asked_for_again_before_the_bound_is_near(below: Rounds) -> None:
+    below.bound_pj = 81.0
+    next(below.first())
+    lower = below.lower()
+    assert lower is not None
+    assert next(lower) == pytest.approx(90.0)
+    lower = below.lower()
+    assert lower is not None
+    below.begin(_parts(7))
+    # The bound is 85.4, the root of 81 times 90, and 90 was too much.
+    assert next(below.higher()) == pytest.approx(math.sqrt(below.bound_pj * 90.0))
+    below.bound_pj = 89.9
+    assert next(below.higher()) == pytest.approx(math.sqrt(below.bound_pj * 100.0))
