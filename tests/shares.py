@@ -37,8 +37,12 @@ def by_kind(
 
 def by_part(parts: int, first: int) -> pytest.MarkDecorator:
     """Return a parametrisation by ``part``: the ``first`` of so many parts, and the others as slow."""
-    slow = (pytest.param(part, marks=pytest.mark.slow) for part in range(first, parts))
-    return pytest.mark.parametrize("part", [*range(first), *slow])
+    return pytest.mark.parametrize("part", slow_after(first, range(parts)))
+
+
+def slow_after(first: int, values: Iterable[object]) -> list[object]:
+    """Return values of one parameter, all after the ``first`` as slow."""
+    return [value if n < first else pytest.param(value, marks=pytest.mark.slow) for n, value in enumerate(values)]
 
 
 def check_all(check: Callable[[int], tuple[int, int]], seeds: range, share: int) -> None:

@@ -120,7 +120,7 @@ def test_the_designs_are_proven(name: str, objective: str) -> None:
     proven(data)
 
 
-@by_kind(("general", "windows", "arrays", "later"), 60, first=12)
+@by_kind(("general", "windows", "arrays", "later"), 60, first=6)
 def test_optima_of_random_designs_are_proven(kind: str, seeds: range) -> None:
     checked = 0
     for seed in range(1000 + seeds.start, 1000 + seeds.stop):

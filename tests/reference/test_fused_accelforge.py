@@ -114,9 +114,8 @@ def block(architecture: str, heads: int, tokens: int, context: int) -> tuple[Cha
 
 def blocks(*, is_fused: bool) -> pytest.MarkDecorator:
     rows = [
-        pytest.param(row, id=f"{row['architecture']}-{row['tokens']}", marks=[pytest.mark.slow] * (slow))
+        pytest.param(row, id=f"{row['architecture']}-{row['tokens']}", marks=[pytest.mark.slow] * (row["tokens"] > 1))
         for row in GPT3[GPT3["fused"] == is_fused].to_dict("records")
-        for slow in [row["architecture"] != "eyeriss" and row["tokens"] > 1]
     ]
     return pytest.mark.parametrize("row", rows)
 

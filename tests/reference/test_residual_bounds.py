@@ -23,8 +23,8 @@ from jouleloop.workload.problem import Problem
 
 FOLDER = Path(__file__).parent / "imperfect_runs"
 FILES = sorted(FOLDER.glob("*.jsonl.xz"))
-#: Those whose mapspaces take more than some seconds.
-LONG = ("further.jsonl", "windows.jsonl")
+#: Those whose mapspaces take more than a second.
+LONG = ("arrays.jsonl", "further.jsonl", "windows.jsonl")
 #: Runs of which each takes seconds.
 LONG_RUNS = ("arrays-53", "axes-257", "general-96", "halos-545", "halos-946", "windows-113", "windows-154")
 

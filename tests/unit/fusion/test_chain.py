@@ -14,6 +14,7 @@ from jouleloop.fusion.chain import Axis, chain_of, read_chain
 from jouleloop.fusion.plan import Group, Loop, parts_of, waiting_words
 from jouleloop.fusion.result import GroupRun
 from jouleloop.fusion.search import ChainSearch
+from jouleloop.optimum import optimise
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
@@ -203,8 +204,9 @@ def test_levels_and_rules_that_are_not_counted_are_refused(arguments: list[str],
     assert said in str(result.exception)
 
 
-def test_a_limit_gives_the_best_so_far_with_a_bound() -> None:
+def test_a_limit_gives_the_best_so_far_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     # Every way that is not searched costs a walk, so there are few.
+    monkeypatch.setattr(optimise, "_HURRIED_SECONDS", 0.0)
     small = ["matmul:M4xN4xK4"] * 2
     found, whole = jl.chain("eyeriss", small, seconds=0), jl.chain("eyeriss", small)
     assert not found.optimal
