@@ -1,6 +1,7 @@
 """The draws of a property test in two shares: ``make test`` takes the first ones, ``make test-all`` the rest."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import pytest
 
@@ -40,9 +41,10 @@ def by_part(parts: int, first: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("part", slow_after(first, range(parts)))
 
 
-def slow_after(first: int, values: Iterable[object]) -> list[object]:
-    """Return values of one parameter, all after the ``first`` as slow."""
-    return [value if n < first else pytest.param(value, marks=pytest.mark.slow) for n, value in enumerate(values)]
+def slow_after(first: int, values: Iterable[Any]) -> list[Any]:
+    """Return values of a parameter, or tuples of those of several, all after the ``first`` as slow."""
+    several = ((value if isinstance(value, tuple) else (value,)) for value in values)
+    return [pytest.param(*one, marks=[pytest.mark.slow] * (n >= first)) for n, one in enumerate(several)]
 
 
 def check_all(check: Callable[[int], tuple[int, int]], seeds: range, share: int) -> None:

@@ -25,6 +25,7 @@ from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import read_problem
 from paths import REFERENCE
+from shares import by_part
 
 FOLDERS = {"timeloop-4": REFERENCE / "timeloop_4", "timeloop-2024": REFERENCE / "timeloop_2024"}
 SEARCHES = FOLDERS["timeloop-4"] / "searches.jsonl.xz"
@@ -61,10 +62,11 @@ def test_every_stored_evaluation_is_met(version: str, enough: int, tmp_path: Pat
     assert others >= enough // 50
 
 
+@by_part(2, first=1)
 @each_version
-def test_loops_that_end_early_are_counted_alike(version: str) -> None:
+def test_loops_that_end_early_are_counted_alike(version: str, part: int) -> None:
     wrong, told, others = [], 0, 0
-    records = read_records(FOLDERS[version] / "early.jsonl.xz")
+    records = read_records(FOLDERS[version] / "early.jsonl.xz")[part::2]
     for record in records:
         problem, target = load_record(record)
         mapping = load_mapping(record, problem, target)
@@ -83,7 +85,7 @@ def test_loops_that_end_early_are_counted_alike(version: str) -> None:
                 for name, stats in level.data.items()
             )
     assert wrong == []
-    assert len(records) >= 160
+    assert len(records) >= 80
     assert told >= len(records) // 4
     # Version 3.0.3 counts most of them otherwise.
     assert others >= len(records) // 4
