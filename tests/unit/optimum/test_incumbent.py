@@ -99,7 +99,7 @@ def open_design(name: str, layer: str) -> tuple[MapSpace, Architecture]:
     return build_mapspace(problem, target.arch, target.constraints), design
 
 
-@pytest.mark.parametrize("objective", ["energy", "edp"])
+@pytest.mark.parametrize("objective", slow_after(1, ["energy", "edp"]))
 def test_a_search_that_looks_aside_ends_with_the_same_answer(objective: str, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[Outside] = []
     look = optimise.Outside
