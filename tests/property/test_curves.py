@@ -21,7 +21,7 @@ from jouleloop.model.objective import OBJECTIVES
 
 #: Curves by kind of case, more with the variable; and those that are walked at once.
 EXAMPLES = int(os.environ.get("JOULELOOP_EXAMPLES", "13"))
-FIRST = min(EXAMPLES, 3)
+FIRST = min(EXAMPLES, 2)
 #: The draws of `make test`, and those of `make test-all`.
 SEEDS = [*range(FIRST), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(FIRST, EXAMPLES))]
 #: Mappings of a case under its own capacities, and under any.

@@ -18,6 +18,7 @@ from jouleloop.optimum import optimise
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
+from shares import slow_after
 
 PAIR = ["matmul:M16xN32xK8", "matmul:M8xN32xK16"]
 TRIPLE = ["matmul:M16xN16xK8", "matmul:M8xN16xK16", "matmul:M16xN16xK8"]
@@ -179,7 +180,7 @@ def test_fusion_saves_what_the_intermediate_moves_outside() -> None:
     assert [len(group.layers) for group in found.groups] == [2]
 
 
-@pytest.mark.parametrize(("tokens", "passes"), [(128, 1), (256, 1), (512, 2), (2048, 8), (4096, 16)])
+@pytest.mark.parametrize(("tokens", "passes"), slow_after(3, [(128, 1), (256, 1), (512, 2), (2048, 8), (4096, 16)]))
 def test_attention_moves_keys_and_values_once_a_pass(tokens: int, passes: int) -> None:
     arch = jl.Architecture.read("two_levels").with_({"Buffer.depth": 65536})
     found = jl.chain(arch, [f"matmul:M{tokens}xN{tokens}xK64", f"matmul:M64xN{tokens}xK{tokens}"])
