@@ -23,15 +23,17 @@ LONG := slow or workflow or browser
 SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest $(SPREAD)
 
-.PHONY: all test test-all test-faults test-lowest test-newest lint style types docs lock licences release clean
+.PHONY: all test fast test-all test-faults test-lowest test-newest lint style types docs lock licences release clean
 
 all: $(VENV)/installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakemake --cores $(CORES)
 
-# One core installs what tests need and checks types, the other compiles the kernels. Without a lock the package is installed again.
+# One core checks types, the other compiles the kernels and begins with the tests. Without a lock the package is installed again.
 test: $(if $(LOCK),$(VENV)/packages,$(VENV)/installed-dev)
-	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) --no-print-directory -j 2 --output-sync lint $(VENV)/installed
-	PATH="$(abspath $(BIN)):$$PATH" JOULELOOP_NO_INSTALL=1 $(PYTEST) -m "not ($(LONG))"
+	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) --no-print-directory -j 2 types fast
+
+fast: style $(VENV)/installed
+	MAKEFLAGS= JOULELOOP_NO_INSTALL=1 $(PYTEST) -m "not ($(LONG))"
 
 test-all: $(VENV)/installed $(VENV)/installed-dev
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) -m "$(LONG)"

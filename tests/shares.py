@@ -1,6 +1,7 @@
 """The draws of a property test in two shares: ``make test`` takes the first ones, ``make test-all`` the rest."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import pytest
 
@@ -37,8 +38,13 @@ def by_kind(
 
 def by_part(parts: int, first: int) -> pytest.MarkDecorator:
     """Return a parametrisation by ``part``: the ``first`` of so many parts, and the others as slow."""
-    slow = (pytest.param(part, marks=pytest.mark.slow) for part in range(first, parts))
-    return pytest.mark.parametrize("part", [*range(first), *slow])
+    return pytest.mark.parametrize("part", slow_after(first, range(parts)))
+
+
+def slow_after(first: int, values: Iterable[Any]) -> list[Any]:
+    """Return values of a parameter, or tuples of those of several, all after the ``first`` as slow."""
+    several = ((value if isinstance(value, tuple) else (value,)) for value in values)
+    return [pytest.param(*one, marks=[pytest.mark.slow] * (n >= first)) for n, one in enumerate(several)]
 
 
 def check_all(check: Callable[[int], tuple[int, int]], seeds: range, share: int) -> None:

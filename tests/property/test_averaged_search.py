@@ -69,7 +69,7 @@ def check_bounds(kernel: AveragedKernel, seed: int) -> int:
     return compared
 
 
-@in_shares(400, first=60)
+@in_shares(400, first=30)
 @pytest.mark.parametrize("semantics", ["timeloop-4", "timeloop-2024"])
 def test_nothing_is_better_and_no_bound_is_above_a_mapping(semantics: str, seeds: range) -> None:
     compared = bounded = 0

@@ -29,7 +29,7 @@ from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import read_problem
 from paths import REFERENCE
-from shares import by_kind
+from shares import by_kind, slow_after
 
 SOUNDNESS = REFERENCE / "soundness"
 OPTIMA_PJ = {
@@ -104,7 +104,7 @@ def test_there_are_fifty_layers() -> None:
 
 
 @pytest.mark.parametrize("arch", ["eyeriss", "simba"])
-@pytest.mark.parametrize("batch", [0, 1, *(pytest.param(batch, marks=pytest.mark.slow) for batch in (2, 3, 4))])
+@pytest.mark.parametrize("batch", slow_after(1, range(5)))
 def test_optima_of_layers_are_proven(arch: str, batch: int) -> None:
     for text in LAYERS[batch::5]:
         data = certificate(parse_layer(text).problem(), target_of(arch))
@@ -120,7 +120,7 @@ def test_the_designs_are_proven(name: str, objective: str) -> None:
     proven(data)
 
 
-@by_kind(("general", "windows", "arrays", "later"), 60, first=12)
+@by_kind(("general", "windows", "arrays", "later"), 60, first=6)
 def test_optima_of_random_designs_are_proven(kind: str, seeds: range) -> None:
     checked = 0
     for seed in range(1000 + seeds.start, 1000 + seeds.stop):
@@ -401,7 +401,7 @@ def certified(kind: str, seed: int, limit: int = 250) -> dict[str, Any] | None:
 ROUNDED = {"spread": (2763, 2849)}
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("kind", slow_after(2, NETWORKS))
 def test_optima_of_designs_whose_networks_charge_are_proven(kind: str) -> None:
     charged = 0
     for seed in (*range(30), *ROUNDED.get(kind, ())):

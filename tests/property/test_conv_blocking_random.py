@@ -4,6 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -19,9 +20,23 @@ words = st.sampled_from([Fraction(1, 4), Fraction(1, 3), Fraction(1), Fraction(2
 layers = st.builds(ConvLayer, sizes, sizes, sizes, sizes, sizes, sizes, sizes, st.integers(1, 3), st.integers(1, 3))
 
 
-@settings(max_examples=40, deadline=None)
-@given(layers, st.builds(Precisions, words, words, words), st.integers(1, 120))
+DRAWS = (layers, st.builds(Precisions, words, words, words), st.integers(1, 120))
+
+
+@settings(max_examples=10, deadline=None)
+@given(*DRAWS)
 def test_best_blocking_is_feasible_optimal_and_above_the_bounds(layer, precisions, memory):
+    check(layer, precisions, memory)
+
+
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None)
+@given(*DRAWS)
+def test_so_are_those_of_more_layers(layer, precisions, memory):
+    check(layer, precisions, memory)
+
+
+def check(layer, precisions, memory):
     assume(memory >= precisions.total)
     best = best_blocking(layer, precisions, memory)
     run = execute_blocking(layer, precisions, best.blocking, memory, kept=best.kept)

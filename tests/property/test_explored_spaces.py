@@ -80,14 +80,14 @@ def explored(designs: list[Design], places: np.ndarray, problems: list[tuple[Pro
     return Explorer(designs, places, problems, what, prices).run(lambda: "")
 
 
-@settings(max_examples=17, derandomize=REPEATED, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=9, derandomize=REPEATED, deadline=None, suppress_health_check=list(HealthCheck))
 @given(spaces())
 def test_the_best_design_is_that_of_all(case: tuple[list[Design], np.ndarray, list[tuple[Problem, int]]]) -> None:
     compare_spaces(*case)
 
 
 @pytest.mark.slow
-@settings(max_examples=33, derandomize=REPEATED, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=41, derandomize=REPEATED, deadline=None, suppress_health_check=list(HealthCheck))
 @given(spaces())
 def test_the_best_design_of_many_spaces(case: tuple[list[Design], np.ndarray, list[tuple[Problem, int]]]) -> None:
     compare_spaces(*case)

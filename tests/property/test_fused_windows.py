@@ -27,6 +27,7 @@ from jouleloop.mapspace.constraints import Constraints
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
+from shares import slow_after
 
 #: JOULELOOP_EXAMPLES=500 pytest tests/property/test_fused_windows.py draws as many.
 EXAMPLES = int(os.environ.get("JOULELOOP_EXAMPLES", "16"))
@@ -333,7 +334,7 @@ class Enumeration:
         return best[-1]
 
 
-@pytest.mark.parametrize("seed", range(EXAMPLES))
+@pytest.mark.parametrize("seed", slow_after(EXAMPLES // 2, range(EXAMPLES)))
 def test_the_search_finds_what_the_enumeration_finds(seed: int) -> None:
     drawn = draw(seed)
     recompute = bool(seed % 2)

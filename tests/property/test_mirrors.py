@@ -22,7 +22,7 @@ from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.optimum.mirror import Mirror, find_mirrors
 from jouleloop.optimum.optimise import Search, search_mapspace
 from sample import sample_mappings
-from shares import by_kind
+from shares import by_kind, slow_after
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
 NESTS = 12
@@ -121,7 +121,7 @@ def stands(space: MapSpace, mirror: Mirror, mapping: Mapping) -> bool:
     return True
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", slow_after(2, KINDS))
 def test_images_cost_the_same(kind: str) -> None:
     compared = differ = 0
     for seed in range(CASES):

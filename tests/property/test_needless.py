@@ -23,6 +23,7 @@ from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.optimum.optimise import Search, search_mapspace
 from sample import sample_mappings
+from shares import slow_after
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "30"))
 NESTS, MOST_CHOICES = 12, 64
@@ -126,8 +127,8 @@ def test_a_mapping_of_a_choice_that_is_left_out_costs_more_than_one_with_less(ki
     assert compared > CASES // 2
 
 
-@pytest.mark.parametrize("most", [1, pytest.param(CASES // 10 + 1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", [*KINDS, WIRED])
+@pytest.mark.parametrize("most", slow_after(1, [1, CASES // 10 + 1]))
+@pytest.mark.parametrize("kind", slow_after(4, sorted((*KINDS, WIRED), key=lambda kind: kind == "arrays")))
 def test_a_search_finds_the_same_with_all_choices(kind: str, most: int) -> None:
     fewer = 0
     for seed in range(20 * CASES):

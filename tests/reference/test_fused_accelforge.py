@@ -28,6 +28,7 @@ from jouleloop.fusion.search import ChainSearch
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
+from shares import slow_after
 
 BITS = 8
 SEEN = pd.read_csv(ROOT / "tests/reference/fused/accelforge.csv")
@@ -77,7 +78,9 @@ def test_where_a_buffer_costs_as_much_nothing_is_kept(workload: str) -> None:
     assert found.energy_pj == found.apart_pj == SIMPLE_ENERGY[workload]
 
 
-@pytest.mark.parametrize("row", SEEN.to_dict("records"), ids=lambda row: f"{row['rows']}-{row['buffer_words']}")
+@pytest.mark.parametrize(
+    "row", slow_after(8, SEEN.to_dict("records")), ids=lambda row: f"{row['rows']}-{row['buffer_words']}"
+)
 def test_its_model_counts_our_mappings_alike_and_its_mapper_is_never_below(row: dict[str, Any]) -> None:
     sizes = list(map(int, str(row["rows"]).split("x")))
     arch = jl.Architecture.read("two_levels").with_({"Buffer.depth": row["buffer_words"]})
@@ -114,9 +117,8 @@ def block(architecture: str, heads: int, tokens: int, context: int) -> tuple[Cha
 
 def blocks(*, is_fused: bool) -> pytest.MarkDecorator:
     rows = [
-        pytest.param(row, id=f"{row['architecture']}-{row['tokens']}", marks=[pytest.mark.slow] * (slow))
+        pytest.param(row, id=f"{row['architecture']}-{row['tokens']}", marks=[pytest.mark.slow] * (row["tokens"] > 1))
         for row in GPT3[GPT3["fused"] == is_fused].to_dict("records")
-        for slow in [row["architecture"] != "eyeriss" and row["tokens"] > 1]
     ]
     return pytest.mark.parametrize("row", rows)
 

@@ -18,7 +18,7 @@ DRAWS = {
     "rounded": (210, draw_mixed_rounded),
 }
 #: Every file is read in so many parts, which may run at the same time.
-PARTS = 4
+PARTS = 8
 
 
 @by_part(PARTS, first=1)

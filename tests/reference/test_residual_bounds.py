@@ -23,8 +23,8 @@ from jouleloop.workload.problem import Problem
 
 FOLDER = Path(__file__).parent / "imperfect_runs"
 FILES = sorted(FOLDER.glob("*.jsonl.xz"))
-#: Those whose mapspaces take more than some seconds.
-LONG = ("further.jsonl", "windows.jsonl")
+#: Those that take more than a second, by whether all of as many passes are looked at.
+LONG = {True: ("arrays.jsonl", "further.jsonl", "windows.jsonl"), False: ("further.jsonl",)}
 #: Runs of which each takes seconds.
 LONG_RUNS = ("arrays-53", "axes-257", "general-96", "halos-545", "halos-946", "windows-113", "windows-154")
 
@@ -67,9 +67,7 @@ WORDS = {False: "one", True: "all of as many passes"}
 @pytest.mark.parametrize(
     ("path", "wide"),
     [
-        pytest.param(
-            path, wide, id=f"{path.name}-{words}", marks=[pytest.mark.slow] if wide and path.stem in LONG else []
-        )
+        pytest.param(path, wide, id=f"{path.name}-{words}", marks=[pytest.mark.slow] * (path.stem in LONG[wide]))
         for path in FILES
         for wide, words in WORDS.items()
     ],

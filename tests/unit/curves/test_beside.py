@@ -49,13 +49,14 @@ def test_fast_memory_counts_all_instances() -> None:
     assert fast_words(asked, None) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "steps", "agrees", "exponent"),
     [
         # Too few steps to tell it from theory's.
         (720, 30, "undecided", -0.516),
         # A size with many divisors has many steps, which fix the exponent of a product.
-        pytest.param(5040, 100, "yes", -0.5140, marks=pytest.mark.slow),
+        (5040, 100, "yes", -0.5140),
     ],
 )
 def test_the_exponent_between_the_corners(size: int, steps: int, agrees: str, exponent: float) -> None:

@@ -5,10 +5,11 @@ import pytest
 import jouleloop as jl
 from jouleloop.division import divisors
 from jouleloop.fusion.result import ChainResult
+from shares import slow_after
 
 
 @pytest.mark.parametrize("width", [4, 8])
-@pytest.mark.parametrize("tokens", [8, 24, 60, 128])
+@pytest.mark.parametrize("tokens", slow_after(2, [8, 24, 60, 128]))
 @pytest.mark.parametrize("words", [64, 100, 300, 1200])
 def test_optima_lie_between_the_bounds(tokens: int, width: int, words: int) -> None:
     assert words >= width**2

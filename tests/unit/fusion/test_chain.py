@@ -12,14 +12,21 @@ from jouleloop.cli.app import app
 from jouleloop.errors import InputError
 from jouleloop.fusion.chain import Axis, chain_of, read_chain
 from jouleloop.fusion.plan import Group, Loop, parts_of, waiting_words
-from jouleloop.fusion.result import GroupRun
+from jouleloop.fusion.result import ChainResult, GroupRun
 from jouleloop.fusion.search import ChainSearch
+from jouleloop.optimum import optimise
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
+from shares import slow_after
 
 PAIR = ["matmul:M16xN32xK8", "matmul:M8xN32xK16"]
 TRIPLE = ["matmul:M16xN16xK8", "matmul:M8xN16xK16", "matmul:M16xN16xK8"]
+
+
+@pytest.fixture(scope="module")
+def pair() -> ChainResult:
+    return jl.chain("eyeriss", PAIR)
 
 
 def chain(*texts: str) -> list[Axis]:
@@ -173,7 +180,7 @@ def test_fusion_saves_what_the_intermediate_moves_outside() -> None:
     assert [len(group.layers) for group in found.groups] == [2]
 
 
-@pytest.mark.parametrize(("tokens", "passes"), [(128, 1), (256, 1), (512, 2), (2048, 8), (4096, 16)])
+@pytest.mark.parametrize(("tokens", "passes"), slow_after(3, [(128, 1), (256, 1), (512, 2), (2048, 8), (4096, 16)]))
 def test_attention_moves_keys_and_values_once_a_pass(tokens: int, passes: int) -> None:
     arch = jl.Architecture.read("two_levels").with_({"Buffer.depth": 65536})
     found = jl.chain(arch, [f"matmul:M{tokens}xN{tokens}xK64", f"matmul:M64xN{tokens}xK{tokens}"])
@@ -203,8 +210,9 @@ def test_levels_and_rules_that_are_not_counted_are_refused(arguments: list[str],
     assert said in str(result.exception)
 
 
-def test_a_limit_gives_the_best_so_far_with_a_bound() -> None:
+def test_a_limit_gives_the_best_so_far_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     # Every way that is not searched costs a walk, so there are few.
+    monkeypatch.setattr(optimise, "_HURRIED_SECONDS", 0.0)
     small = ["matmul:M4xN4xK4"] * 2
     found, whole = jl.chain("eyeriss", small, seconds=0), jl.chain("eyeriss", small)
     assert not found.optimal
@@ -248,13 +256,14 @@ def test_a_network_states_its_chains_or_has_none() -> None:
         SearchResult("no_mapping", stopped="interrupt"),
     ],
 )
-def test_a_part_that_is_not_decided_leaves_its_bound(answer: SearchResult, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = jl.chain("eyeriss", PAIR)
+def test_a_part_that_is_not_decided_leaves_its_bound(
+    answer: SearchResult, pair: ChainResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ChainSearch, "of_part", lambda *_, **__: answer)
     found = jl.chain("eyeriss", PAIR)
     assert found.energy_pj == found.apart_pj
     assert not found.optimal
-    assert found.lower_bound_pj <= whole.energy_pj
+    assert found.lower_bound_pj <= pair.energy_pj
     monkeypatch.setattr(ChainSearch, "of_part", lambda *_, **__: SearchResult("no_mapping"))
     assert jl.chain("eyeriss", PAIR).optimal
 

@@ -13,6 +13,7 @@ from jouleloop.api.run import architecture_of
 from jouleloop.cli.app import app
 from jouleloop.engines.protocol import Target
 from jouleloop.fusion.search import ChainSearch
+from jouleloop.optimum import optimise
 from jouleloop.optimum.limit import Progress, Watch
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
@@ -31,6 +32,7 @@ SMALL = re.sub(r"M: \d+, N: \d+, K: \d+", "M: 4, N: 4, K: 4", NETWORK)
 @pytest.fixture
 def fused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(optimise, "_HURRIED_SECONDS", 0.0)  # one walk of each search that is stopped, not ten
     Path("tiny.yaml").write_text(NETWORK)
     return ["network", "tiny.yaml", "--arch", "eyeriss", "--fuse", "--output", "found"]
 

@@ -16,6 +16,7 @@ from jouleloop.errors import InputError
 from jouleloop.files import write_yaml
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.fusion.sweep import ChainSweep, load_chain_sweep
+from jouleloop.optimum import optimise
 from jouleloop.report.figures_chains import chains_figure
 from jouleloop.report.fused_page import fused_page
 from jouleloop.stats.options import StatisticsOptions
@@ -129,7 +130,10 @@ def test_what_is_stored_is_not_searched(
     pd.testing.assert_frame_equal(chain_rows(sweep, "two_levels", again), table)
 
 
-def test_a_limit_leaves_chains_unproven_and_a_higher_one_searches_them(tmp_path: Path) -> None:
+def test_a_limit_leaves_chains_unproven_and_a_higher_one_searches_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(optimise, "_HURRIED_SECONDS", 0.0)  # one walk of a search that is stopped, not ten
     sweep = sweep_of(tmp_path, ranges={"n": [32]})
     store = ResultStore(tmp_path / "store")
     [(_, limited)] = chain_records(job_of(tmp_path, seconds=0.0), sweep, store)

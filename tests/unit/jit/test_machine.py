@@ -11,6 +11,7 @@ from numba.core.runtime import _nrt_python, rtsys
 
 from jouleloop import jit
 from jouleloop.jit import machine, njit
+from shares import slow_after
 
 
 @pytest.fixture(autouse=True)
@@ -192,17 +193,20 @@ CALLS = [
     (filled, lambda: (np.zeros((3, 4)), 1.5)),
     (filled, lambda: (np.zeros((3, 4), np.int64), 4)),
     (copied, lambda: (np.arange(24.0).reshape(4, 3, 2), np.ones((3, 2)), np.arange(6).reshape(3, 2))),
-    (copied, lambda: (np.arange(24).reshape(4, 3, 2), np.ones((3, 2), np.int64), np.full((3, 1), 4, np.int32))),
-    (copied, lambda: (np.arange(48.0).reshape(4, 3, 4)[:, :, ::2], np.ones((3, 2)), np.ones((1, 2), np.int16))),
     (divided, lambda: (np.arange(-9, 10), np.array([1, 2, 3, 5, -1, -2, -7]))),
     (divided, lambda: (np.arange(-9, 10, dtype=np.int32), np.array([2, -3], np.int32))),
     (mixed, lambda: (np.array([True, False, True, False, True]), np.arange(5.0))),
     (moved, lambda: (np.arange(10.0), 2)),
     (moved, lambda: (np.arange(12), 1)),
+    # These take a second each to compile.
+    (copied, lambda: (np.arange(24).reshape(4, 3, 2), np.ones((3, 2), np.int64), np.full((3, 1), 4, np.int32))),
+    (copied, lambda: (np.arange(48.0).reshape(4, 3, 4)[:, :, ::2], np.ones((3, 2)), np.ones((1, 2), np.int16))),
 ]
 
 
-@pytest.mark.parametrize(("function", "given"), CALLS, ids=lambda one: getattr(one, "__name__", ""))
+@pytest.mark.parametrize(
+    ("function", "given"), slow_after(len(CALLS) - 2, CALLS), ids=lambda one: getattr(one, "__name__", "")
+)
 def test_same_as_python(
     function: Callable[..., Any], given: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.exact_evaluation import evaluate_exactly
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
+from shares import by_kind
 
 KINDS = ("general", "windows", "arrays")
 
@@ -38,10 +39,10 @@ def _small(seed: int, kind: str) -> tuple[Problem, Any, Mapping] | None:
     return (problem, target, mapping) if mapping.imperfect else None
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_closed_form_is_the_execution(kind: str) -> None:
+@by_kind(KINDS, 160, first=40)
+def test_closed_form_is_the_execution(kind: str, seeds: range) -> None:
     compared = 0
-    for seed in range(160):
+    for seed in seeds:
         drawn = _small(seed, kind)
         if drawn is None:
             continue
@@ -52,7 +53,7 @@ def test_closed_form_is_the_execution(kind: str) -> None:
             continue
         compared += 1
         _compare(problem, target, mapping, counted, f"{kind}-{seed} {mapping.compact()}")
-    assert compared >= 50
+    assert compared >= 0.3 * len(seeds)
 
 
 def _compare(problem: Problem, target: Any, mapping: Mapping, counted: Any, name: str) -> None:

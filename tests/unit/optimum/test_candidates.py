@@ -18,6 +18,7 @@ from jouleloop.mapspace.spatial import arrangements_on, fits_mesh, unrollings
 from jouleloop.optimum import candidates
 from jouleloop.optimum.optimise import Search
 from jouleloop.workload.sizes import parse_layer
+from shares import slow_after
 
 
 def test_a_mesh_is_fitted_where_an_arrangement_is() -> None:
@@ -50,7 +51,7 @@ def eyeriss_spaces() -> Iterator[tuple[MapSpace, Target]]:
         yield build_mapspace(problem, target.arch, target.constraints), target
 
 
-@pytest.mark.parametrize("kind", ["general", "windows", "arrays", "eyeriss"])
+@pytest.mark.parametrize("kind", slow_after(2, ["windows", "eyeriss", "general", "arrays"]))
 def test_members_are_all_unrollings_with_their_arrangements(kind: str) -> None:
     compared = merged = 0
     for space, target in eyeriss_spaces() if kind == "eyeriss" else drawn_spaces(kind):

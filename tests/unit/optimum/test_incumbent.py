@@ -20,7 +20,7 @@ from jouleloop.optimum import optimise
 from jouleloop.optimum.incumbent import Incumbent, Outside, Walker
 from jouleloop.optimum.limit import Limit, Watch
 from jouleloop.optimum.optimise import Search, search_mapspace
-from shares import by_kind
+from shares import by_kind, slow_after
 
 
 def allowed(space: MapSpace, mapping: Mapping) -> bool:
@@ -99,7 +99,7 @@ def open_design(name: str, layer: str) -> tuple[MapSpace, Architecture]:
     return build_mapspace(problem, target.arch, target.constraints), design
 
 
-@pytest.mark.parametrize("objective", ["energy", "edp"])
+@pytest.mark.parametrize("objective", slow_after(1, ["energy", "edp"]))
 def test_a_search_that_looks_aside_ends_with_the_same_answer(objective: str, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[Outside] = []
     look = optimise.Outside
@@ -144,12 +144,7 @@ def test_what_is_found_does_not_hang_on_the_clock(ticks: int, monkeypatch: pytes
 
 @pytest.mark.parametrize("name", ["eyeriss", "simba"])
 @pytest.mark.parametrize(
-    "layer",
-    [
-        "fc:512x384/batch64",
-        "conv:C3xM32xP28xQ28xR5xS5",
-        pytest.param("conv:C64xM64xP14xQ14xR3xS3", marks=pytest.mark.slow),
-    ],
+    "layer", slow_after(1, ["conv:C3xM32xP28xQ28xR5xS5", "fc:512x384/batch64", "conv:C64xM64xP14xQ14xR3xS3"])
 )
 def test_an_open_design_is_no_worse_at_once_than_its_optimum_under_constraints(name: str, layer: str) -> None:
     problem = problem_of(layer)

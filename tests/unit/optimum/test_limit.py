@@ -26,6 +26,7 @@ from jouleloop.optimum.optimise import Search
 from jouleloop.optimum.residual import optimise, padded
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
+from shares import slow_after
 
 SEEDS = range(14)
 #: Of them, the one whose proof among imperfect factors takes as long as a hundred others.
@@ -91,7 +92,7 @@ def check(stopped: SearchResult, whole: SearchResult, objective: str, where: obj
         assert value == pytest.approx(optimum, rel=1e-9), where
 
 
-@pytest.mark.parametrize("kind", ["general", "windows", "arrays"])
+@pytest.mark.parametrize("kind", slow_after(1, ["windows", "general", "arrays"]))
 def test_no_mapping_is_below_the_bound_of_a_search_stopped_anywhere(kind: str) -> None:
     stops = 0
     for seed, problem, target, whole in cases(kind):
@@ -106,7 +107,7 @@ def test_no_mapping_is_below_the_bound_of_a_search_stopped_anywhere(kind: str) -
     assert stops > len(SEEDS)
 
 
-@pytest.mark.parametrize("objective", ["energy", "delay", "edp"])
+@pytest.mark.parametrize("objective", slow_after(1, ["energy", "delay", "edp"]))
 def test_pauses_change_nothing_and_stops_between_them_keep_the_bound(objective: str) -> None:
     options = SearchOptions((objective,))
     stops = 0

@@ -12,9 +12,10 @@ from jouleloop.mapspace.space import build_mapspace
 from jouleloop.optimum import optimise, solve
 from jouleloop.optimum.optimise import Search, search_mapspace
 from jouleloop.workload.sizes import parse_layer
+from shares import slow_after
 
 
-@pytest.mark.parametrize("kind", ["general", "windows", "arrays"])
+@pytest.mark.parametrize("kind", slow_after(1, ["windows", "general", "arrays"]))
 def test_weak_tables_give_the_same_optimum(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     compared = 0
     for seed in range(40, 70):
@@ -73,7 +74,7 @@ def test_a_search_that_takes_long_has_larger_tables(monkeypatch: pytest.MonkeyPa
     assert found.pruned["nodes"] < 0.1 * weak.pruned["nodes"]
 
 
-@pytest.mark.parametrize("kind", ["general", "windows", "arrays"])
+@pytest.mark.parametrize("kind", slow_after(1, ["windows", "general", "arrays"]))
 def test_a_limit_takes_nothing_below_it_from_tables(kind: str) -> None:
     compared = 0
     for seed in range(100, 130):

@@ -33,7 +33,7 @@ from shares import by_kind, by_part
 
 RUNS = sorted((REFERENCE / "imperfect_runs").glob("*.jsonl.xz"))
 #: Every file of runs is read in so many parts, the first of them by ``make test``.
-PARTS = 10
+PARTS = 20
 DRAWS = {"later": draw_later, "wired": draw_wired, "spread": draw_spread}
 
 
@@ -54,7 +54,7 @@ def test_the_rules_of_every_version_are_the_models() -> None:
     assert all(one.charges_updates == one.counts_leakage for one in MODEL_RULES.values())
 
 
-@by_kind(["general", "windows", "arrays", "later", "wired", "spread"], 60, first=30)
+@by_kind(["general", "windows", "arrays", "later", "wired", "spread"], 60, first=12)
 def test_perfect_nests_cost_what_the_model_counts(kind: str, seeds: range) -> None:
     compared = 0
     for seed in range(2000 + seeds.start, 2000 + seeds.stop):

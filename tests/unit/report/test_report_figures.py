@@ -19,6 +19,7 @@ from jouleloop.report.style import ReportFigure, save_figure
 from jouleloop.stats.analysis import Analysis, analyse_table
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.residuals import divisor_count
+from shares import slow_after
 
 SIZES = np.arange(128, 129 + 128 * 11, 128)
 SWEEPS = [
@@ -239,7 +240,7 @@ def test_many_layers_over_decades_are_dots_on_logarithmic_axes() -> None:
     assert sorted(np.asarray(dots.get_ydata())) == pytest.approx(sorted(many["data_pj"]))
 
 
-@pytest.mark.parametrize("symbol", [r"n$\input{x}$ a_1 \frac {%", "$x <b>&amp;"])
+@pytest.mark.parametrize("symbol", slow_after(1, [r"n$\input{x}$ a_1 \frac {%", "$x <b>&amp;"]))
 def test_a_symbol_is_text(energies: pd.DataFrame, tmp_path: Path, symbol: str) -> None:
     """A sign that begins a formula ended in Matplotlib's traceback, after all searches."""
     sweeps = [dataclasses.replace(sweep, symbol=symbol) for sweep in SWEEPS]

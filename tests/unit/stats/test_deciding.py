@@ -7,6 +7,7 @@ import pytest
 
 from jouleloop.stats.deciding import POWER, sizes_needed
 from jouleloop.stats.growth import Outcome, fit_growth
+from shares import slow_after
 
 
 def line(count: int, scatter: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -14,7 +15,7 @@ def line(count: int, scatter: float, seed: int) -> tuple[np.ndarray, np.ndarray]
     return sizes, (500 + 3 * sizes) * (1 + scatter * np.random.default_rng(seed).standard_normal(count))
 
 
-@pytest.mark.parametrize("scatter", [0.004, 0.01])
+@pytest.mark.parametrize("scatter", slow_after(1, [0.004, 0.01]))
 def test_as_many_sizes_confirm_a_line_most_times(scatter: float) -> None:
     few = [fit_growth(*line(32, scatter, seed), "linear") for seed in range(40)]
     needed = [sizes_needed(test) for test in few if test.verdict.outcome is Outcome.INCONCLUSIVE]

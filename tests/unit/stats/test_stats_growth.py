@@ -180,6 +180,7 @@ def test_options_are_described_with_units() -> None:
         assert "default" in entry, name
 
 
+@pytest.mark.slow
 def test_the_vectors_of_a_test_go_with_it() -> None:
     sizes = np.arange(1.0, 5_001.0)
     response = 3 * sizes + 1000 * np.random.default_rng(1).standard_normal(sizes.size)

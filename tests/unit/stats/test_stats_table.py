@@ -3,6 +3,7 @@
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 
 from jouleloop.errors import InputError
 from jouleloop.stats import analysis
-from jouleloop.stats.analysis import SweepDescription, analyse_table
+from jouleloop.stats.analysis import Analysis, SweepDescription, analyse_table
 from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.holm import holm
 from jouleloop.stats.options import StatisticsOptions
@@ -60,6 +61,12 @@ def energies(noise: float = 1e-3, engine: str = "native", seed: int = 0) -> pd.D
     return pd.concat(parts, ignore_index=True)
 
 
+@cache
+def analysed() -> Analysis:
+    """Return the analysis of the two sweeps, which several tests look at."""
+    return analyse_table(energies(), SWEEPS)
+
+
 def row(table: pd.DataFrame, sweep: str, architecture: str, response: str) -> pd.Series:
     found = table[(table["sweep"] == sweep) & (table["architecture"] == architecture) & (table["response"] == response)]
     assert len(found) == 1
@@ -67,7 +74,7 @@ def row(table: pd.DataFrame, sweep: str, architecture: str, response: str) -> pd
 
 
 def test_every_response_of_every_sweep_has_a_row() -> None:
-    analysis = analyse_table(energies(), SWEEPS)
+    analysis = analysed()
     common = {"data_pj", "total_pj", "dram_pj", "dram_words"} | {
         f"dram_words_{s}" for s in ("weights", "inputs", "outputs")
     }
@@ -106,7 +113,7 @@ def test_expected_growth_may_differ_by_response() -> None:
 
 
 def test_holm_is_over_the_whole_table() -> None:
-    verdicts = analyse_table(energies(), SWEEPS).verdicts
+    verdicts = analysed().verdicts
     for name in ("quadratic_p", "equivalence_p", "reset_p"):
         assert verdicts[f"{name}_holm"].to_numpy() == pytest.approx(holm(verdicts[name]), rel=1e-5, nan_ok=True)
     assert verdicts["quadratic_p"].notna().sum() > 3
@@ -115,7 +122,7 @@ def test_holm_is_over_the_whole_table() -> None:
 def test_result_is_the_same_for_any_order_of_rows() -> None:
     table = energies()
     shuffled = table.sample(frac=1, random_state=1)
-    first, second = analyse_table(table, SWEEPS), analyse_table(shuffled, SWEEPS[::-1])
+    first, second = analysed(), analyse_table(shuffled, SWEEPS[::-1])
     pd.testing.assert_frame_equal(first.verdicts, second.verdicts, rtol=1e-6)
     assert first.paragraphs.keys() == second.paragraphs.keys()
 
@@ -281,7 +288,7 @@ def test_words_for_each_verdict() -> None:
     assert "Eyeriss: The expected growth holds exactly for data energy (32 layers, n from 128 to 4096)" in text
     assert "Simba: These points neither confirm nor refute the expected growth" in text
     assert "(published: 0.2447)" in text
-    confirmed = analyse_table(energies(noise=1e-3), SWEEPS).paragraphs["fc_inputs"]
+    confirmed = analysed().paragraphs["fc_inputs"]
     assert "Simba: Within the margin and over this range the expected growth is confirmed for data energy" in confirmed
     quadratic = [SweepDescription("fc_inputs", "C", "quadratic"), SWEEPS[1]]
     refuted = analyse_table(energies(noise=1e-3), quadratic).paragraphs["fc_inputs"]
@@ -302,7 +309,7 @@ def test_theory_columns_become_ratios() -> None:
 
 
 def test_verdicts_of_two_searches_side_by_side() -> None:
-    proven = analyse_table(energies(noise=1e-3), SWEEPS).verdicts
+    proven = analysed().verdicts
     heuristic = analyse_table(energies(noise=0.2, engine="timeloop"), SWEEPS).verdicts
     joined = compare_verdicts(proven, heuristic)
     assert len(joined) == len(proven)

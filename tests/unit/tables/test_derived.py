@@ -14,6 +14,7 @@ from jouleloop.tables import derived
 from jouleloop.tables.collect import write_energies
 from jouleloop.tables.derived import Derived
 from paths import ROOT
+from shares import slow_after
 
 LAYERS = 8
 TABLES = ("verdicts", "theory_ratio", "buffer_growth")
@@ -123,7 +124,7 @@ def test_laws_are_found_anew_for_an_edited_sweep_and_no_other(tmp_path: Path, mo
     assert written() == kept
 
 
-@pytest.mark.parametrize("changed", ["code_digest", "_versions"])
+@pytest.mark.parametrize("changed", slow_after(1, ["code_digest", "_versions"]))
 def test_nothing_is_kept_from_other_code_or_other_versions(
     changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

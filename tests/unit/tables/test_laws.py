@@ -24,6 +24,7 @@ from jouleloop.tables.layers import layer_rows
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.sweep import Sweep, load_sweep
 from paths import ROOT
+from shares import slow_after
 
 FC_SWEEPS = ("fc_inputs", "fc_outputs", "fc_weights")
 #: Numbers of outputs and inputs that bring out every kind of law: highly composite ones, primes times 128, powers of 2.
@@ -243,7 +244,7 @@ EARLY = [
 ]
 
 
-@pytest.mark.parametrize(("architecture", "mapping", "tile", "steps", "classes"), EARLY)
+@pytest.mark.parametrize(("architecture", "mapping", "tile", "steps", "classes"), slow_after(1, EARLY))
 def test_one_law_holds_for_all_sizes_whose_tiles_and_last_passes_are_alike(
     architecture: str, mapping: str, tile: int, steps: set[str], classes: tuple[int, ...]
 ) -> None:

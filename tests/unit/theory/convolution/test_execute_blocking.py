@@ -34,6 +34,7 @@ from jouleloop.theory.convolution.execute_blocking import (
 from jouleloop.theory.convolution.layer import RESNET50_PRECISIONS, Precisions, standing_assumptions
 from jouleloop.theory.convolution.volumes import naive_volume
 from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer, useful_sides
+from shares import slow_after
 
 MIXED = Precisions(Fraction(1), Fraction(1, 2), Fraction(2))
 LAYERS = [
@@ -87,7 +88,7 @@ def test_one_word_less_than_the_block_is_refused(layer):
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-@pytest.mark.parametrize("precisions", [Precisions(), MIXED, RESNET50_PRECISIONS])
+@pytest.mark.parametrize("precisions", slow_after(1, [MIXED, Precisions(), RESNET50_PRECISIONS]))
 def test_search_equals_brute_force_over_every_blocking(layer, precisions):
     volumes = [blocked_volume(layer, precisions, b, kept) for b in all_blockings(layer) for kept in ARRAYS]
     for memory in (4, 6, 9, 15, 30, 80, 500):
@@ -104,7 +105,7 @@ def test_search_equals_brute_force_over_every_blocking(layer, precisions):
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-@pytest.mark.parametrize("precisions", [Precisions(), MIXED, RESNET50_PRECISIONS])
+@pytest.mark.parametrize("precisions", slow_after(1, [MIXED, Precisions(), RESNET50_PRECISIONS]))
 def test_no_blocking_goes_below_the_lower_bound(layer, precisions):
     if any(not a.holds for a in standing_assumptions(layer) if "<= σ" in a.text):
         pytest.skip("outside the assumptions")

@@ -30,7 +30,13 @@ def test_plain_dijkstra_agrees_on_the_next_sizes(layer):
     assert exact_minimum(FcLayer(*layer)).upper == least_accesses(FcLayer(*layer))
 
 
-@pytest.mark.parametrize("layer", [(4, 4, 3), (4, 4, 4), (5, 4, 3), (4, 5, 4), (3, 5, 3), (6, 3, 3), (4, 5, 3)])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        *[(4, 4, 3), (4, 4, 4), (4, 5, 4), (3, 5, 3), (6, 3, 3)],
+        *(pytest.param(layer, marks=pytest.mark.slow) for layer in [(5, 4, 3), (4, 5, 3)]),
+    ],
+)
 def test_search_without_estimate_finds_the_same_cost_and_a_schedule(layer):
     limit = best_upper(FcLayer(*layer)).accesses
     plain = search(*layer, limit, estimate=False)

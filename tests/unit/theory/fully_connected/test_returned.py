@@ -9,6 +9,7 @@ from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.returned import applies, returned_output, returned_reads
 from jouleloop.theory.fully_connected.schedule import run
+from shares import slow_after
 
 
 @pytest.mark.parametrize("pairs", range(4, 12))
@@ -52,7 +53,7 @@ def test_a_rest_of_two_pays_from_eleven_groups_on():
 
 @pytest.mark.parametrize(
     ("layer", "least"),
-    [((8, 9, 3), 52), ((10, 11, 3), 74), ((11, 11, 3), 80), ((6, 11, 3), 52), ((9, 10, 4), 51)],
+    slow_after(3, [((8, 9, 3), 52), ((11, 11, 3), 80), ((6, 11, 3), 52), ((10, 11, 3), 74), ((9, 10, 4), 51)]),
 )
 def test_it_is_optimal_where_the_counting_game_refutes_one_access_less(layer, least):
     found = exact_minimum(FcLayer(*layer))

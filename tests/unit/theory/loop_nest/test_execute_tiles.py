@@ -15,6 +15,7 @@ from jouleloop.theory.loop_nest.execute_tiles import TiledRun, best_schedule, ra
 from jouleloop.theory.loop_nest.integer_tile import Fit, fits, integer_tile
 from jouleloop.theory.loop_nest.nest import LoopNest, from_supports
 from jouleloop.theory.loop_nest.read import from_einsum
+from shares import slow_after
 
 SMALL = [
     ("ik,kj->ij", (9, 7, 5)),
@@ -114,7 +115,7 @@ def test_counts_of_matrix_multiplication_by_hand() -> None:
     assert without.cache.stored == Counter(out=8 * 32)
 
 
-@pytest.mark.parametrize("cache", [12, 30, 70])
+@pytest.mark.parametrize("cache", slow_after(1, [30, 12, 70]))
 @pytest.mark.parametrize(("expression", "sizes"), SMALL)
 def test_no_schedule_moves_less_than_the_bounds(expression: str, sizes: tuple[int, ...], cache: int) -> None:
     """Every tile that fits, in every order of a sample, with and without reuse."""

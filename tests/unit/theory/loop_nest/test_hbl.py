@@ -87,6 +87,7 @@ def test_printed_order_of_the_fourth_family():
     assert third == span([(0, 0, 0, 1, 0, -2, 0)], 7)
 
 
+@pytest.mark.slow
 def test_the_kernels_alone_generate_fourteen_nonzero_subgroups():
     # 001 §2.3 speaks of hundreds: those are the sums over the five families, 2·2·2·5·5 = 200 with {0}. Three subspaces
     # generate at most 28 (the free modular lattice on three generators), here 15 with {0}.
