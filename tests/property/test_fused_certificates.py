@@ -1,5 +1,6 @@
 """Certificates of random fused chains: the verifier has the ways of the search, and no attack is accepted."""
 
+import itertools
 import json
 import math
 import random
@@ -19,20 +20,23 @@ from chain_attacks import (
     searched,
     searched_inside,
     searched_long,
+    searched_square,
     searched_windows,
     true_certificate,
 )
-from jouleloop.errors import JouleloopError
+from jouleloop.errors import InputError, JouleloopError
 from jouleloop.fusion.certificate import certify_chain, chain_subject, claimed_group
 from jouleloop.fusion.plan import Group
 from jouleloop.fusion.result import GroupRun
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.proof import fused
-from jouleloop.proof.design import Design
+from jouleloop.proof.chain import FusedChain
+from jouleloop.proof.cost import cost_of, fault_of
+from jouleloop.proof.design import Design, Factors, Nest, divisors
 from jouleloop.proof.form import check_form, digest_of
 from jouleloop.proof.fused import ChainVerifier, Floors, verify_chain
 from jouleloop.proof.rules import Refused
-from jouleloop.proof.ways import scopes_of, ways
+from jouleloop.proof.ways import runs_of, scopes_of, ways
 from shares import in_shares
 
 
@@ -92,6 +96,78 @@ def test_the_verifier_has_the_ways_of_the_search_and_no_bound_above_them(seeds: 
                 assert least.energy * chain.unit_pj <= run.energy_pj * (1 + 1e-9)
                 compared[any(isinstance(child, GroupRun) for child in run.children)] += 1
     assert min(compared[True], compared[False]) > 0
+
+
+def drawn_chain(search: ChainSearch) -> FusedChain | None:
+    """Return what the verifier has of a chain, None where constraints do not divide it."""
+    try:
+        return FusedChain(chain_subject(search.chain, search.fusions))
+    except InputError:
+        return None
+
+
+@in_shares(16, 8)
+def test_what_counts_is_all_that_every_word_once_depends_on(seeds: range) -> None:
+    shared = 0
+    for seed in seeds:
+        chain = drawn_chain(searched_square(seed))
+        if chain is None:
+            continue
+        parts = {part for scope in scopes_of(chain) for way in ways(chain, scope) for part in way.parts}
+        tasks = {run.task for part in parts for run in runs_of(chain, part) if not chain.contradicts(run.task)}
+        floors, known = Floors(chain), set[Any]()
+        for task in sorted(tasks, key=repr)[:400]:
+            own = floors._once_of(chain.about(task, chain.capacity))
+            # What is whole may leave no mapping.
+            assert floors.once(task) == own or own == math.inf, (seed, task)
+            shared += (key := chain.counted(task)) in known
+            known.add(key)
+    assert shared > 0
+
+
+def cheapest(data: dict[str, Any]) -> Fraction | float:
+    """Return the least energy of all nests [pJ], one by one."""
+    design, least = Design(data), math.inf
+
+    def nests(k: int, tile: Factors) -> Iterator[tuple[tuple[tuple[int, int], ...], ...]]:
+        for cut in design.cuts(k, tile) if k else [(1,) * len(tile)]:
+            looping = [d for d, size in enumerate(tile) if size != cut[d]]
+            for order in design.temporal[k].orders(looping):
+                own = tuple((d, tile[d] // cut[d]) for d in reversed(order))
+                yield from ((*inner, own) for inner in (nests(k - 1, cut) if k else [()]))
+
+    for keep, unrolling in itertools.product(design.keeps, design.unrollings()):
+        unrolled = map(math.prod, zip(*unrolling, strict=True))
+        rest = tuple(b // f for b, f in zip(design.bounds, unrolled, strict=True))
+        for temporal, spatial in itertools.product(nests(len(keep) - 1, rest), design.arrangements(unrolling)):
+            nest = Nest(keep, temporal, spatial)
+            if not fault_of(design, nest, imperfect=False) and (cost := cost_of(design, nest)):
+                least = min(least, cost[0])
+    return least
+
+
+@in_shares(24, 8)
+def test_larger_parts_with_the_same_sums_cost_no_more_for_each_iteration(seeds: range) -> None:
+    """Lemma *larger parts*, by all nests of both."""
+    cheaper = compared = 0
+    for seed in seeds:
+        chain, rng = drawn_chain(searched(seed)), random.Random(f"larger/{seed}")
+        if chain is None:
+            continue
+        k = rng.randrange(len(chain.layers))
+        layer, part, larger = chain.layers[k], list[int](), list[int]()
+        for name, size in zip(layer.dims, layer.bounds, strict=True):
+            part.append(rng.choice([n for n in divisors(size) if n <= 2]))
+            grows = name in layer.moved[layer.output]
+            larger.append(part[-1] * (rng.choice([n for n in divisors(size // part[-1]) if n <= 2]) if grows else 1))
+        ratio = math.prod(larger) // math.prod(part)
+        if ratio == 1 or ratio > 4 or layer.ignores(layer.bounds, tuple(part)):
+            continue
+        least, most = (cheapest(chain.inside(k, tuple(sizes))) for sizes in (part, larger))
+        assert most <= ratio * least, (seed, part, larger)
+        cheaper, compared = cheaper + (most < ratio * least), compared + 1
+    assert compared > 0
+    assert cheaper > 0 or len(seeds) < 10
 
 
 @in_shares(12, 4)

@@ -93,8 +93,8 @@ def follow(design: Design, mapping: Mapping, where: tuple[str, int]) -> int:
     tile = list(bounds.rest)
     loops: list[Loop] = []
     certain: float = bounds.units()
-    assert certain + bounds.once() <= limit, where
-    assert certain + bounds.inward(top, tuple(tile), None, (0,) * len(tile)) <= limit or not fits(
+    assert bounds.once() <= limit, where
+    assert certain + bounds.inward(top, tuple(tile), None, (0,) * len(tile), math.inf) <= limit or not fits(
         design, bounds, mapping
     ), where
     if not fits(design, bounds, mapping):
@@ -109,15 +109,17 @@ def follow(design: Design, mapping: Mapping, where: tuple[str, int]) -> int:
             index = design.dims.index(d)
             loops.append((index, bound, tile[index] * bounds.inside[k][index]))
         cut = tuple(tile)
-        innermost = outside[-1][0] if outside else None
-        assert certain + bounds.floor(k, before, cut, innermost, bounds.start_of(outside, before)) <= limit, (
+        assert certain + bounds.floor(k, before, cut, *bounds.run_of(outside, before), math.inf) <= limit, (
             where,
             "floor",
             k,
         )
         certain += bounds.certain(k, cut, loops)
-        j = loops[-1][0] if loops else None
-        assert certain + bounds.inward(k - 1, cut, j, bounds.start_of(loops, cut)) <= limit, (where, "inward", k)
+        run = bounds.run_of(loops, cut)
+        inward, (_, further) = bounds.inward(k - 1, cut, *run, math.inf), bounds.least_at(k, cut, *run)
+        assert certain + inward <= limit, (where, "inward", k)
+        # Lemma *further in*.
+        assert certain + further <= limit, (where, "further", k)
     return 1
 
 
@@ -163,8 +165,8 @@ def test_tables_are_no_higher_than_the_exact_lemmas(kind: str) -> None:
                 top = len(keep) - 1
                 exact = math.inf
                 if bounds.fits(top, bounds.rest):
-                    inward = bounds.inward(top, bounds.rest, None, (0,) * len(bounds.rest))
-                    exact = bounds.units() + max(bounds.once(), inward)
+                    inward = bounds.inward(top, bounds.rest, None, (0,) * len(bounds.rest), math.inf)
+                    exact = max(bounds.once(), bounds.units() + inward)
                 limit = math.inf if exact == math.inf else float(int(exact) * design.unit_pj) * (1 + 1e-12) + 1e-12
                 assert sketched_pj <= bound_pj <= limit, (kind, seed, u)
                 compared += 1
@@ -211,7 +213,7 @@ def compare_tiles(search: Search, bounds: Bounds, u: int, design: Design) -> int
             # A fresh run: at least one loop, and none of them goes on with a run outside.
             exact = min(
                 (
-                    bounds.floor(k, tuple(tile), cut, None, (0,) * len(tile))
+                    bounds.floor(k, tuple(tile), cut, None, (0,) * len(tile), math.inf)
                     for cut in design.cuts(k, tuple(tile))
                     if cut != tuple(tile)
                 ),

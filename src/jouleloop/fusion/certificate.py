@@ -31,8 +31,6 @@ Data = dict[str, Any]
 _ROUNDING = 1e-13
 #: What a certificate holds of a level of a mapping.
 _NEST = ("level", "temporal", "spatial", "keep")
-#: Statements of floors, at most: each takes the verifier a second or more.
-MOST_STATEMENTS = 60
 #: Processor seconds that checking may take here: a third of what ``jouleloop check`` allows, on any machine.
 MOST_SECONDS = 20.0
 
@@ -42,10 +40,7 @@ class _NoArgument(Exception):  # noqa: N818 - a verdict
 
 
 def certify_chain(search: ChainSearch, result: ChainResult) -> Data:
-    """Return the certificate of what a search of a chain found as plain data.
-
-    Raise `InputError` where chains of this kind are not stated.
-    """
+    """Return the certificate of a chain's optimum as plain data; raise `InputError` where none states such chains."""
     data = {
         "chain": result.chain,
         "value": result.energy_pj,
@@ -151,7 +146,7 @@ class _Writer:
     """By task and words of the level, the floor [pJ]."""
 
     def statements(self) -> Iterator[Data]:
-        """Yield the statements; raise `_NoArgument` where there are none, or too many."""
+        """Yield the statements; raise `_NoArgument` where there are none."""
         prices = [Fraction(price) * (1 - ROUNDING) / self.floors.chain.unit_pj for price in self.prices]
         for _, least, price in self.floors.open_ways(prices):
             if not self.close(least, price):
@@ -169,21 +164,24 @@ class _Writer:
                 }
 
     def state(self, task: Task, room: int, energy_pj: float) -> None:
-        """State a floor; raise `_NoArgument` beyond the most."""
+        """State a floor."""
         self.needed.setdefault(task, {})[room] = energy_pj
         self.floors.state(task, room, energy_pj)
-        if sum(map(len, self.needed.values())) > MOST_STATEMENTS:
-            raise _NoArgument(f"the argument has more than {MOST_STATEMENTS} floors of parts")
 
     def close(self, least: Least, price: Fraction) -> bool:
         """State floors of the mappings of a way that close it, of the whole level or of its own room, if there are."""
         missing = float((price - least.energy) * self.floors.chain.unit_pj)
         for own in (False, True):
             leaves = [self.gain(leaf, leaf.room if own else self.floors.chain.capacity) for leaf in least.leaves]
-            if (total := sum(one.gain for one in leaves)) >= missing:
+            if sum(one.gain for one in leaves) >= missing:
                 break
         else:
             return False
+        # Those that gain most for each floor suffice.
+        leaves.sort(key=lambda one: one.gain / len(one.floors))
+        while sum(one.gain for one in leaves[1:]) >= missing:
+            del leaves[0]
+        total = sum(one.gain for one in leaves)
         share = missing / total * (1 + 1e-6) + 1e-9
         for one in leaves:
             for task, times, known, best in one.floors:

@@ -1,8 +1,4 @@
-"""Write what proves an optimum: layer, design, mapping, and why every other part of the mapspace is no better.
-
-The parts are one for each choice of what is kept and each unrolling. A part is left out by the bound of its tables, or
-followed cut by cut. `jouleloop.proof` verifies the file with none of the code that wrote it.
-"""
+"""Write what proves an optimum: layer, design, mapping, and why every other part of the mapspace is no better."""
 
 from collections.abc import Generator, Iterator
 from typing import Any

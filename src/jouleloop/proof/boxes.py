@@ -56,6 +56,8 @@ def handed_on(
 def values(rank: Mapping[int, int], seen: Sequence[int], bounds: Sequence[int]) -> int:
     """Distinct values of a rank of so many indices by dimension, of all ``bounds``, at least (*every word once*)."""
     open_dims = [d for d in rank if bounds[d] > 1]
+    if len(open_dims) < 2:
+        return math.prod([seen[d] for d in open_dims])
     step = math.gcd(*(rank[d] for d in open_dims))
     run = max((seen[d] for d in open_dims if rank[d] == step and seen[d] == bounds[d]), default=1)
     gained = ((seen[d] - 1) * (min(rank[d] // step, run) - 1) for d in open_dims)

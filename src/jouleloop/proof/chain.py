@@ -1,8 +1,4 @@
-"""What a fused chain is, from the file alone: layers, prices of words, and what parts are mapped onto.
-
-The space is that of `docs/fusion.md`, derived here anew; nothing is taken from `jouleloop.fusion`. Energies are whole
-multiples of `FusedChain.unit_pj`.
-"""
+"""What a fused chain is, from the file alone: layers, prices of words [`FusedChain.unit_pj`], what parts run on."""
 
 import math
 from collections.abc import Iterable
@@ -10,8 +6,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from jouleloop.proof.boxes import values
-from jouleloop.proof.design import UNCONSTRAINED, Factors
+from jouleloop.proof.design import UNCONSTRAINED, Design, Factors
 from jouleloop.proof.stated import Architecture, Problem
+from jouleloop.proof.unrolled import kept
 
 Data = dict[str, Any]
 _LOOPS = ("temporal", "spatial")
@@ -62,9 +59,13 @@ class Layer:
 
     def words(self, sizes: Factors, names: Iterable[str]) -> int:
         """Return the words of some data spaces."""
-        boxes = (self.ranks[name] for name in names)
-        return sum(math.prod(1 + sum(c * (sizes[d] - 1) for d, c in rank.items()) for rank in box) for box in boxes)
+        return sum([self._words(sizes, name) for name in names])
 
+    @kept
+    def _words(self, sizes: Factors, name: str) -> int:
+        return math.prod([1 + sum([c * (sizes[d] - 1) for d, c in rank.items()]) for rank in self.ranks[name]])
+
+    @kept
     def least_words(self, sizes: Factors, name: str) -> int:
         """Return the words of a data space without the gaps that a stride may leave, or fewer."""
         return math.prod(values(rank, sizes, sizes) for rank in self.ranks[name])
@@ -75,7 +76,7 @@ class Layer:
 
     def sized(self, sizes: Factors, changes: dict[str, int]) -> Factors:
         """Return sizes of which some are changed."""
-        return tuple(changes.get(d, size) for d, size in zip(self.dims, sizes, strict=True))
+        return tuple([changes.get(d, size) for d, size in zip(self.dims, sizes, strict=True)])
 
     def axis(self, name: str, dim: str, written: int) -> Axis:
         """Return how a dimension cuts a data space that has so many values along its rank."""
@@ -96,13 +97,7 @@ class Layer:
 
 
 class FusedChain:
-    """A chain and its hardware.
-
-    Parameters
-    ----------
-    data
-        The file as read from JSON, of the form that `jouleloop.proof.stated` describes.
-    """
+    """A chain and its hardware, from a file of the form that `jouleloop.proof.stated` describes."""
 
     def __init__(self, data: Data) -> None:
         self.data, hardware = data, Architecture.of(data["architecture"])
@@ -133,8 +128,6 @@ class FusedChain:
         self.dear = min(map(min, rates)) >= 0
         self._less = vectors[0] * read, vectors[0] * self._fill
 
-    # What words at the outermost level and at that of fusion cost.
-
     def read(self, words: int) -> int:
         """Energy of words read at the outermost level."""
         return -(-words // self.outermost.block_words) * self._read
@@ -150,8 +143,6 @@ class FusedChain:
     def spared(self, words: int, *, written: bool) -> int:
         """Energy of reading, or writing, words at the level, as many as pass it in vectors of the outermost one."""
         return -(-words // self.outermost.block_words) * self._less[written]
-
-    # What a part is mapped onto.
 
     def _kept(self, task: Task) -> list[str]:
         """Return the dimensions that no level outside that of fusion may loop over."""
@@ -170,6 +161,31 @@ class FusedChain:
             if place and task.whole & {*limits["keep"]}:
                 return True
         return False
+
+    @kept
+    def _loose(self, k: int) -> tuple[set[int], bool]:
+        """Return dimensions of a layer that count by words alone (*what counts*), and whether one choice is kept."""
+        layer = self.layers[k]
+        design = Design(self.about(Task(k, layer.bounds, frozenset(), False), self.capacity))
+        open_dims = {d for d, size in enumerate(design.bounds) if size > 1}
+        # They are never unrolled, may loop as they please, and leave no gaps in outputs.
+        found = {d for d in open_dims if all((slot.fixed[d] or slot.most[d]) == 1 for slot in design.spatial if slot)}
+        fixed = {d: [slot.fixed[d] for slot in design.temporal] for d in found}
+        found = {d for d in found if {*fixed[d]} <= {None, 1} and None in fixed[d][: len(self.names) - self.place]}
+        found = {d for d in found if all(rank.get(d, 1) == 1 for rank in layer.ranks[layer.output])}
+        for _ in open_dims:
+            # Nor do those that move a rank with them.
+            found -= {d for own in design.ranks for rank in own if rank.keys() & open_dims - found for d in rank}
+        return found if design.spatial[0] is None else set(), len(design.keeps) == 1
+
+    def counted(self, task: Task) -> tuple[Any, ...]:
+        """Return all of a task on which *every word once* depends, first what is whole (*what counts*)."""
+        layer, (loose, settled) = self.layers[task.layer], self._loose(task.layer)
+        sizes = (1 if d in loose else size for d, size in enumerate(task.sizes))
+        words = ((layer.words(task.sizes, [name]), layer.least_words(task.sizes, name)) for name in layer.moved)
+        more = (task.sizes[d] > 1 for d in loose)
+        whole = frozenset[str]() if settled else task.whole
+        return (whole, task.layer, task.resumes, *sizes, *words, math.prod(task.sizes), *more)
 
     def passes(self, layer: Layer) -> bool:
         """Whether the level may keep more than it has to, and words that pass it cost no less."""

@@ -57,13 +57,8 @@ def _links(stated: ChainCertificate) -> Iterator[Fault]:
             continue
         # An axis is a rank that one dimension writes, value by value.
         alike = all(len(rank) == 1 and step == 1 for rank in written for step, _ in rank.values())
-        kept = {
-            d
-            for space in stated.layers[place + 1].problem.data_spaces
-            if space.read_write
-            for r in space.ranks
-            for d in r
-        }
+        spaces = stated.layers[place + 1].problem.data_spaces
+        kept = {d for space in spaces if space.read_write for rank in space.ranks for d in rank}
         for writer, reader in link.axes:
             rank = read[rank_of[reader]]
             # Of a window and what it slides along the latter is the axis: it moves the output.

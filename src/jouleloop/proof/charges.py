@@ -1,7 +1,4 @@
-"""What words cost under one unrolling at least: the lemmas *price*, *energy of networks* and *distributed multicast*.
-
-Energies count `Design.unit_pj`.
-"""
+"""What words cost under one unrolling at least [`Design.unit_pj`]: lemma *price*, *networks*, *M:N*."""
 
 import itertools
 import math
@@ -20,25 +17,19 @@ class Charges(Unrolled):
 
     @cached_property
     def crossed(self) -> dict[int, list[int]]:
-        """By level, the data spaces that are filled into the level inside it from somewhere outside.
-
-        Those that pass that level count, too, where the network outside it takes energy.
-        """
+        """By level, the data spaces filled into the level inside it, or passing it where the network takes energy."""
         levels = range(1, len(self.keep))
         passing = {k: [v for v in self.spaces if self.parent(k - 1, v) is not None] for k in levels}
         return {
             k: [v for v in own if self.keep[k - 1][v] or self.each(k, v, bypassed=True)] for k, own in passing.items()
         }
 
-    @kept
-    def each(self, level: int, v: int, *, bypassed: bool) -> Fraction:
-        """Energy of a word sent to one distinct box below a level; ``bypassed``: the level inside keeps nothing of it.
-
-        Where links may serve some boxes, of a word to one of those that they cannot.
-        """
+    def each(self, level: int, v: int, *, bypassed: bool) -> Energy:
+        """Energy of a word to a distinct box below a level, without links; ``bypassed``: what is inside keeps none."""
         ways = self.design.levels[level].networks
-        return sum((self._of(way, level, v, bypassed=bypassed) for way in ways), Fraction(0)) / self.design.unit_pj
+        return sum(self._of(way, level, v, bypassed=bypassed) for way in ways) / self.design.unit_pj if ways else 0
 
+    @kept
     def _hops(self, level: int, v: int) -> Fraction:
         """Hops of one word to a distinct box below a level, at least on average."""
         mesh, count = self.design.levels[level].fanout, math.prod(self.factors[level])

@@ -1,7 +1,4 @@
-"""What crosses between two levels of loops that need not divide: words at least, and what they cost.
-
-The lemmas are those of docs/proof.md in their plainest form, and share no code with the search.
-"""
+"""What crosses between two levels of loops that need not divide: words at least, and what they cost."""
 
 import itertools
 import math

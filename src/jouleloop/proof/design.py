@@ -70,13 +70,7 @@ class Slot:
 
 
 class Design:
-    """A certificate's problem, hardware and mapspace.
-
-    Parameters
-    ----------
-    data
-        The certificate as read from JSON, of the form that `jouleloop.proof.stated` describes.
-    """
+    """Problem, hardware and mapspace of a certificate of the form that `jouleloop.proof.stated` describes."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         problem = Problem.of(data["problem"])
@@ -89,6 +83,8 @@ class Design:
         self.ranks = [
             [{self.dims.index(d): c for d, c in rank.items()} for rank in space.ranks] for space in problem.data_spaces
         ]
+        #: The same of those that an open dimension moves.
+        self.open_ranks = [[rank for rank in own if any(self.bounds[d] > 1 for d in rank)] for own in self.ranks]
         #: By data space and dimension, whether it leaves the data space in place.
         self.still = [[all(d not in rank for rank in own) for d in range(len(self.dims))] for own in self.ranks]
         #: By data space and dimension: the rank that it shares with another open dimension, None where it shares none.
@@ -199,10 +195,7 @@ class Design:
         return found
 
     def spared_in_groups(self) -> bool:
-        """Whether outputs that go twice may go in several groups, each spared the partition, and that may be too much.
-
-        All go in one where they share no rank, and not to the units, which links may serve.
-        """
+        """Whether outputs that go twice may go in several groups, each spared the partition: perhaps too much."""
         shares = any(w and any(r is not None for r in own) for w, own in zip(self.written, self.shared, strict=True))
         spreads = any(level.spreads for level in self.levels)
         return any(

@@ -1,8 +1,4 @@
-"""Verify the certificate of a fused chain: what is claimed costs what it says, and no way to run a group costs less.
-
-Prices of the cuts between layers stand for a dynamic programme: where no group takes less than its last price less its
-first, no list of groups takes less than the last price of all.
-"""
+"""Verify the certificate of a fused chain: what is claimed costs what it says, and no way to run a group costs less."""
 
 import itertools
 import math
@@ -34,19 +30,15 @@ class Least(NamedTuple):
 
 @dataclass
 class Floors:
-    """What mappings of tasks cost at least [units of the chain].
-
-    Parameters
-    ----------
-    stated
-        By task, floors that hold for so many words of the level or fewer.
-    """
+    """What mappings of tasks cost at least [units of the chain]; ``stated`` holds for so many words or fewer."""
 
     chain: FusedChain
     stated: dict[Task, list[tuple[int, Energy]]] = field(default_factory=dict)
+    _larger: dict[int, dict[Factors, bool]] = field(default_factory=dict)
+    _onces: dict[tuple[Any, ...], Energy] = field(default_factory=dict)
     _scopes: dict[Scope, tuple[Energy, Least | None]] = field(default_factory=dict)
+    #: How many were looked at.
     ways: int = 0
-    """How many were looked at."""
 
     def state(self, task: Task, room: int, energy_pj: float) -> None:
         """Add a floor."""
@@ -62,7 +54,10 @@ class Floors:
         """Return what every word once costs, whatever the room."""
         if self.chain.contradicts(task):
             return math.inf
-        return self._once_of(self.chain.about(task, self.chain.capacity))
+        key = self.chain.counted(task)
+        if key not in self._onces:
+            self._onces[key] = self._once_of(self.chain.about(task._replace(whole=key[0]), self.chain.capacity))
+        return self._onces[key]
 
     def of(self, task: Task, room: int) -> Energy:
         """Return what a mapping of a task costs at least that fills so many words of the level."""
@@ -86,17 +81,28 @@ class Floors:
         """Return what a layer costs at least, whatever groups lie inside: where ``alone``, of one layer each."""
         layer = self.chain.layers[part.layer]
         least = part.outside + self.chain.operation * sum(times * math.prod(sizes) for sizes, times, _ in part.runs)
-        smallest = (1,) * len(part.sizes)
-        known = not layer.ignores(layer.bounds, part.sizes) and (alone or not layer.ignores(part.sizes, smallest))
-        # Windows and parts of unequal sizes have floors alone.
-        known = known and not layer.slides(layer.bounds) and len(part.runs) == 1
+        known = self._equal(part) and (alone or not layer.ignores(part.sizes, (1,) * len(part.sizes)))
         return max(least, part.passing + self.inside(part.layer, part.sizes)) if known else least
 
-    def leaf(self, leaf: Leaf) -> Energy:
-        """Return what a layer costs at least as one mapping."""
-        part, runs = leaf.part, ways.runs_of(self.chain, leaf.part)
-        floors = sum(run.times * (self.of(run.task, leaf.room) - run.spared) for run in runs)
-        return max(self.part(part, alone=True), part.moved + floors)
+    def _equal(self, part: Part) -> bool:
+        """Whether parts are cut from a layer as loops of a mapping do: windows and unequal parts have floors alone."""
+        layer = self.chain.layers[part.layer]
+        return not (layer.ignores(layer.bounds, part.sizes) or layer.slides(layer.bounds) or len(part.runs) > 1)
+
+    def leaf(self, leaf: Leaf, below: Energy = math.inf) -> Energy:
+        """Return what a layer costs at least as one mapping; floors count where that is ``below``."""
+        part, least = leaf.part, self.part(leaf.part, alone=True)
+        layer, known = self.chain.layers[part.layer], self._larger.setdefault(part.layer, {})
+        grows = [d in layer.moved[layer.output] for d in layer.dims]
+        for sizes in (*known, part.sizes) if self._equal(part) else ():
+            pairs = zip(grows, sizes, part.sizes, strict=True)
+            if least < below and all(a % b == 0 if more else a == b for more, a, b in pairs):
+                # Lemma *larger parts*.
+                known[sizes], least = True, max(least, part.passing + self._cut(part.layer, sizes))
+        if least >= below:
+            return least
+        runs = ways.runs_of(self.chain, part)
+        return max(least, part.moved + sum(run.times * (self.of(run.task, leaf.room) - run.spared) for run in runs))
 
     def way(self, way: Way, below: Energy) -> Least | None:
         """Return the least that a way costs, None where that is not below an energy."""
@@ -122,7 +128,7 @@ class Floors:
         """Return the least that layers of a way cost, as one mapping or as a group inside; any above ``below``."""
         least = Least(math.inf, ())
         if first == last and (leaf := ways.leaf_of(self.chain, way, first)):
-            least = Least(self.leaf(leaf), (leaf,))
+            least = Least(self.leaf(leaf, below), (leaf,))
         if child := ways.child_of(self.chain, way, first, last):
             moved = sum(part.moved for part in way.parts[first : last + 1])
             if found := self.scope(child, min(below, least.energy) - moved):
@@ -156,7 +162,7 @@ class Floors:
 def once_of(design: Design) -> Fraction | float:
     """Return the least over all subproblems of *every word once* [pJ]; infinite where there is none."""
     found = [
-        bounds.units() + bounds.once()
+        bounds.once()
         for keep in design.keeps
         for factors in design.subproblems
         if (bounds := Bounds(design, keep, factors)).fits(len(keep) - 1, bounds.rest)
@@ -193,8 +199,8 @@ class ChainVerifier:
             held = "; ".join(",".join(sorted(part.held)) or "nothing" for part in way.parts)
             names = " and ".join(self.chain.layers[part.layer].name for part in way.parts)
             text = f"{names} in one group, for {shown or 'no loop'}, holding {held}: nothing shows that it costs"
-            costs = [float(one * self.chain.unit_pj) for one in (price, least.energy)]
-            raise Refused(f"{text} {costs[0]!r} pJ, but {costs[1]!r} at least")
+            wanted_pj, least_pj = (float(one * self.chain.unit_pj) for one in (price, least.energy))
+            raise Refused(f"{text} {wanted_pj!r} pJ, but {least_pj!r} at least")
         self.verdict.ways = floors.ways
         return self.verdict
 

@@ -1,9 +1,4 @@
-"""The argument for imperfect factors: a tree over all unrollings and all ends, level by level from the innermost.
-
-One choice of ends stands for all that leave as many passes, until all levels have theirs. Then each is looked at by
-itself, and each order that no lemma leaves out is counted on every arrangement. `Part.children` says what a node has to
-cover, and by which bound each child may be left out; the writer expands what is left, and the verifier checks it.
-"""
+"""The argument for imperfect factors: a tree over all unrollings and all ends, level by level from the innermost."""
 
 import itertools
 import math

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import NamedTuple
 
 from jouleloop.proof.boxes import values
@@ -38,8 +37,6 @@ class Boundaries(Charges):
             words = math.ceil(asked * boxes) * self.widest(1, self.parent(-1, v) or 0, v)
             total += self.price(-1, v, words, 0, math.ceil(plain) * boxes, 1)
         return total
-
-    # A boundary whose loops outside are all chosen.
 
     def count(self, level: int, v: int, tile: Factors, loops: Sequence[Loop]) -> Steps:
         """Words through the boundary below ``level`` by kind of step; ``loops`` stand outside it, outermost first."""
@@ -80,14 +77,11 @@ class Boundaries(Charges):
         return Steps(plain, moved, standing)
 
     def cross(self, level: int, v: int, words: Steps, tile: Factors | None = None, times: int = 1) -> Energy:
-        """Energy of what crosses the boundary below ``level`` for one data space, at least; words count so many times.
-
-        ``tile`` is the one inside, None where it is not known.
-        """
+        """Energy of what crosses below ``level`` for one data space, at least; words count so many ``times``."""
         boxes = math.prod(self.offsets(level, v, None if tile is None else self.extent(level, tile)))
         sent, filled = words.plain * boxes, words.plain // times
         # What is filled may be a sum of unequal doubles.
-        if words.moved or words.standing or (tile is None and self.coincide(level, v)):
+        if words.moved or words.standing or (tile is None and not self.single[v] and self.coincide(level, v)):
             sent += words.moved * self.ends(level, v)
             apart, share = Fraction(1, self.instances[level]), self.share(level, v)
             each = words.plain + words.moved * (share + (1 - share) * apart) + words.standing * apart
@@ -99,27 +93,29 @@ class Boundaries(Charges):
         """Energy of the boundary below ``level``, all loops outside it being chosen, at least."""
         return sum(self.cross(level, v, self.count(level, v, tile, loops), tile) for v in self.crossed[level])
 
-    @cached_property
-    def once_at(self) -> list[Energy]:
-        """Energy of the boundary below each level, at least: every word comes in once (*every word once*)."""
-        found: list[Energy] = [0]
-        for level in range(1, len(self.keep)):
-            total: Energy = 0
-            seen = [n * inside for n, inside in zip(self.rest, self.inside[level - 1], strict=True)]
-            for v in self.crossed[level]:
-                words = math.prod(values(rank, seen, self.design.bounds) for rank in self.design.ranks[v])
-                total += self.cross(level, v, Steps(0, words) if self.near(level, v) else Steps(words))
-            found.append(total)
-        return found
-
     def once(self) -> Energy:
-        """Energy of all boundaries, at least."""
-        return sum(self.once_at)
+        """Energy of a nest, at least: every word comes in once (*every word once*)."""
+        return self.units() + sum([self.repeated(k, v, 1) for k, own in self.crossed.items() for v in own])
 
-    # A boundary of which the innermost loop outside and the start of its run are known alone.
+    @kept
+    def repeated(self, level: int, v: int, times: int) -> Energy:
+        """Energy of what crosses the boundary below a level for one data space, every word so many times."""
+        seen, bounds = self.extent(level, self.rest), self.design.bounds
+        words = times * math.prod([values(rank, seen, bounds) for rank in self.design.open_ranks[v]])
+        return self.cross(level, v, Steps(0, words) if self.near(level, v) else Steps(words))
 
-    def boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> Energy:
+    def times(self, v: int, tile: Factors, j: int | None, start: Factors) -> int:
+        """How often every word passes a boundary that ends at a tile, and all further in, at least (*further in*)."""
+        if j is None or not self.single[v]:
+            return 1
+        still = self.design.still[v]
+        at = start if still[j] else tile
+        return math.prod([n // at[d] for d, n in enumerate(self.rest) if still[d]])
+
+    def boundary(self, level: int, v: int, tile: Factors, j: int | None, start: Factors) -> Energy:
         """Energy of what crosses for one data space; ``j`` is the innermost loop outside, of run ``start``."""
+        if j is None:
+            return self.cross(level, v, self.count(level, v, tile, ()), tile)
         still = self.design.still[v]
         if not still[j]:
             alone = self.design.shared[v][j] is None
@@ -152,11 +148,7 @@ class Boundaries(Charges):
 
     @kept
     def _sliding(self, level: int, v: int, tile: Factors, j: int, start: int, *, trailing: bool = False) -> Energy:
-        """What steps fetch at least, links served, however far the innermost loop stands outside.
-
-        Lemma *strides beyond an unrolling*. ``trailing``: whether loops inside the tile moved nothing; then no link
-        serves a step.
-        """
+        """Lemma *strides beyond an unrolling*; ``trailing``: loops inside the tile moved nothing, so no link serves."""
         strides = {tile[j] * inside[j] for inside in self.inside[level:]}
         return min(self._slid(level, v, tile, j, start, one, trailing=trailing) for one in strides)
 

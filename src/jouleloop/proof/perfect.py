@@ -16,10 +16,7 @@ from jouleloop.proof.tables import Bounds
 
 @dataclass
 class Verdict:
-    """Unrollings under a choice of what is kept; cuts of tiles left out inside them; nests evaluated one by one.
-
-    Of a chain, the ways to run a group, too.
-    """
+    """Subproblems; cuts of tiles left out inside them; nests evaluated one by one; of a chain, ways to run a group."""
 
     parts: int = 0
     cuts: int = 0
@@ -29,10 +26,7 @@ class Verdict:
 
 @dataclass
 class Part:
-    """One unrolling under one choice of what is kept; ``members``: the unrollings that it stands for.
-
-    None of its nests may be worth less than ``limit``. ``tell`` is called after each cut.
-    """
+    """An unrolling, which stands for ``members``, and what is kept; no nest may be worth less than ``limit``."""
 
     design: Design
     keep: Keep
@@ -50,17 +44,12 @@ class Part:
         if not bounds.fits(len(self.keep) - 1, bounds.rest):
             return
         if part["lemma"] == "bound":
-            wanted_pj = max(claimed_pj or Fraction(0), self.objective.energy_pj(self.limit, bounds.steps))
-            bounds.enough = math.inf if claimed_pj is None else Fraction(wanted_pj) / self.design.unit_pj
-            self.hold(bounds.least(), claimed_pj, "the part")
+            self.hold(bounds.least(self.enough(claimed_pj)), claimed_pj, "the part")
         else:
             self.node(bounds.rest, [], bounds.units(), part["cuts"])
 
     def node(self, tile: Factors, loops: list[list[Loop]], certain: Energy, cuts: list[dict[str, Any]]) -> None:
-        """Check that every cut at a node is left out with reason or followed.
-
-        ``loops`` stand outside, by level from the outermost one, and cost ``certain`` at least.
-        """
+        """Check every cut inside some loops, by level from the outermost one, which cost ``certain`` at least."""
         k, bounds = len(self.keep) - 1 - len(loops), self.bounds
         if k == 0:
             self.leaf(tile, loops)
@@ -70,8 +59,9 @@ class Part:
         for cut in self.design.cuts(k, tile):
             what = f"the cut {cut} of {self.design.levels[k].name}"
             if (cut, None) in given:
-                inward = bounds.floor(k, tile, cut, outside[-1][0] if outside else None, bounds.start_of(outside, tile))
-                self.leave_out(certain + inward, given[cut, None]["bound_pj"], what)
+                claimed_pj = given[cut, None]["bound_pj"]
+                inward = bounds.floor(k, tile, cut, *bounds.run_of(outside, tile), self.enough(claimed_pj) - certain)
+                self.leave_out(certain + inward, claimed_pj, what)
                 continue
             for order in self.design.temporal[k].orders([d for d, size in enumerate(tile) if cut[d] != size]):
                 if (cut, order) not in given:
@@ -79,12 +69,23 @@ class Part:
                 entry = given[cut, order]
                 placed = [(d, tile[d] // cut[d], cut[d] * bounds.inside[k][d]) for d in reversed(order)]
                 more = [*outside, *placed]
-                sure = certain + bounds.certain(k, cut, more) if bounds.fits(k - 1, cut) else math.inf
+                if not bounds.fits(k - 1, cut):
+                    continue
+                sure = certain + bounds.certain(k, cut, more)
                 if entry["cuts"] is None:
-                    inward = bounds.inward(k - 1, cut, more[-1][0] if more else None, bounds.start_of(more, cut))
-                    self.leave_out(sure + inward, entry["bound_pj"], what)
-                elif sure < math.inf:
+                    most = self.enough(entry["bound_pj"]) - sure
+                    self.leave_out(
+                        sure + bounds.inward(k - 1, cut, *bounds.run_of(more, cut), most), entry["bound_pj"], what
+                    )
+                else:
                     self.node(cut, [*loops, placed], sure, entry["cuts"])
+
+    def enough(self, claimed_pj: float | None) -> Energy:
+        """Return from what a bound on holds and rules out what it stands for; greater ones need not be known."""
+        if claimed_pj is None:
+            return math.inf
+        wanted_pj = max(Fraction(claimed_pj), self.objective.energy_pj(self.limit, self.bounds.steps))
+        return math.ceil(wanted_pj / self.design.unit_pj)
 
     def leave_out(self, least: Energy, claimed_pj: float | None, what: str) -> None:
         """Check that what a cut leaves cannot be better than claimed."""

@@ -94,10 +94,7 @@ class Times(Crossings):
         self, one: Crossing, within: tuple[int, ...], number: list[int], rows: dict[int, Floats], stays: float,
         *, rested: bool = False,
     ) -> tuple[Floats | float, Floats | float]:  # fmt: skip
-        """How often words are asked for and reach a unit, if every loop outside steps; ``within``: what slides once.
-
-        ``rested``: whether two loops of a rank may cancel.
-        """
+        """How often words are asked for and reach a unit, if every loop outside steps; ``within``: what slides once."""
         moves, mate, used = self.moves[one.space], self.mate[one.space], one.used
         asked: Floats | float = 1.0
         filled: Floats | float = 1.0

@@ -6,7 +6,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, wraps
 from typing import Any, TypeVar
 
 from jouleloop.proof.design import Design, Factors, Keep, divisors, primes
@@ -19,7 +19,34 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def kept(method: Method) -> Method:
     """Return a method that remembers what it returned, as long as its object lives."""
-    return cached_property(lambda self: cache(partial(method, self)))  # type: ignore[return-value]
+    name = f"_known_{method.__name__}"
+
+    @wraps(method)
+    def found(self: Any, *given: Any, **named: Any) -> Any:
+        state = (*given, *named.items()) if named else given
+        try:
+            return self.__dict__[name][state]
+        except KeyError:
+            value = self.__dict__.setdefault(name, {})[state] = method(self, *given, **named)
+            return value
+
+    return found  # type: ignore[return-value]
+
+
+def kept_below(method: Method) -> Method:
+    """Return a method that remembers the least of a state; what is no less than its last argument counts as that."""
+    name = f"_known_{method.__name__}"
+
+    @wraps(method)
+    def found(self: Any, *given: Any) -> Any:
+        known, most, state = self.__dict__.setdefault(name, {}), given[-1], given[:-1]
+        asked, value = known.get(state, (0, 0))
+        if value >= asked and most > value:
+            value = method(self, *given)
+            known[state] = most, value
+        return min(value, most)
+
+    return found  # type: ignore[return-value]
 
 
 class Unrolled:
@@ -33,10 +60,16 @@ class Unrolled:
             tuple(math.prod(level[d] for level in factors[: k + 1]) for d in dims) for k in range(len(factors))
         ]
         self.instances = [math.prod(math.prod(level) for level in factors[k + 1 :]) for k in range(len(factors))]
+        self.unrolled = [k for k, row in enumerate(factors) if max(row) > 1]
         self.rest = tuple(b // self.inside[-1][d] for d, b in enumerate(design.bounds))
         self.steps = math.prod(self.rest)
 
-    @kept
+    @cached_property
+    def single(self) -> list[bool]:
+        """By data space, whether one open dimension at most moves each rank, and leaves no gaps."""
+        bounds = self.design.bounds
+        return [all(sum(c for d, c in rank.items() if bounds[d] > 1) < 2 for rank in own) for own in self.design.ranks]
+
     def parent(self, child: int, v: int) -> int | None:
         """The next level outside that keeps a data space."""
         return next((k for k in range(child + 1, len(self.keep)) if self.keep[k][v]), None)
@@ -45,12 +78,11 @@ class Unrolled:
         """Indices of the tile inside a boundary, unrolled ones included."""
         return tuple(map(operator.mul, tile, self.inside[level - 1]))
 
+    @kept
     def offsets(self, k: int, v: int, extent: Factors | None = None) -> list[int]:
-        """By rank, distinct offsets at least among the instances below a level (lemma *distinct boxes*).
-
-        Their tiles have these extents, or any.
-        """
-        return [self._offsets(k, rank, extent) for rank in self.design.ranks[v]]
+        """By rank, distinct offsets at least of the instances below a level (*distinct boxes*); ``extent``: tiles."""
+        ranks = self.design.ranks[v]
+        return [self._offsets(k, rank, extent) for rank in ranks] if k in self.unrolled else [1] * len(ranks)
 
     def _offsets(self, k: int, rank: Mapping[int, int], extent: Factors | None) -> int:
         wide = [d for d in rank if self.factors[k][d] > 1]
@@ -70,12 +102,13 @@ class Unrolled:
         At one level, boxes that differ at least. Over levels that bypass, words asked of ``last`` per word asked
         inside ``first`` (lemma *bypass*).
         """
-        own = self.factors[first : last + 1]
+        own = [self.factors[k] for k in self.unrolled if first <= k <= last]
         return math.prod(max((row[d] for d in rank), default=1) for row in own for rank in self.design.ranks[v])
 
     def near(self, k: int, v: int) -> bool:
         """Whether a shared rank is unrolled below a level, so that links may serve some boxes."""
-        return any(r is not None and f > 1 for r, f in zip(self.design.shared[v], self.factors[k], strict=True))
+        shared = self.design.shared[v]
+        return k in self.unrolled and any(r is not None and f > 1 for r, f in zip(shared, self.factors[k], strict=True))
 
     def coincide(self, k: int, v: int) -> bool:
         """Whether two instances below a level may hold one box, whichever of the merged unrollings is meant."""
@@ -100,10 +133,10 @@ class Unrolled:
     def asked_by_units(self, v: int) -> tuple[Fraction, Fraction]:
         """Steps in which all units ask, at least, and those in which they would ask for as much (*compute units*)."""
         shared, still, ranks = self.design.shared[v], self.design.still[v], self.design.ranks[v]
-        alone = Fraction(math.prod(n for d, n in enumerate(self.rest) if shared[d] is None and not still[d]))
         held = self.coincide(0, v)
         if not held and not self.near(0, v):
             return Fraction(self.steps), Fraction(self.steps)
+        alone = Fraction(math.prod(n for d, n in enumerate(self.rest) if shared[d] is None and not still[d]))
         moving = self.steps // math.prod(n for d, n in enumerate(self.rest) if still[d])
         single = Fraction(1) if not held else Fraction(0)
         if held and not any(f > 1 for d, f in enumerate(self.factors[0]) if still[d]) and 0 not in self.design.empty:
@@ -140,7 +173,7 @@ class Unrolled:
 
     def unit_words(self, v: int) -> int:
         """Words that the units below one instance hold together in a step."""
-        return math.prod(len(self._places(rank)) for rank in self.design.ranks[v])
+        return math.prod(len(self._places(rank)) for rank in self.design.ranks[v]) if 0 in self.unrolled else 1
 
     def _places(self, rank: Mapping[int, int]) -> Counter[int]:
         """How many units hold each of the values of a rank in one step."""
@@ -155,10 +188,7 @@ class Unrolled:
         )
 
     def _new_share(self, rank: Mapping[int, int], d: int) -> Fraction:
-        """Share of the values of a rank that no unit held before a step of the innermost loop, at least.
-
-        Whatever is unrolled further out, and so inside that loop.
-        """
+        """Share of the values of a rank that no unit held before a step of the innermost loop, at least."""
         outside = self.design.bounds[d] // self.factors[0][d]
         moves = (abs(rank[d]) * self.factors[0][d] * beyond for beyond in divisors(outside) if beyond < outside)
         return self._left(rank, moves)
@@ -176,10 +206,7 @@ class Unrolled:
         return words
 
     def distances(self, level: int, v: int, extent: Factors) -> list[tuple[int, int]]:
-        """By rank, how far apart two instances below a level can be where it is shared, and what divides the distance.
-
-        Nothing where one dimension alone moves the rank.
-        """
+        """By shared rank, how far apart two instances below a level can be, and what divides that; 0 of other ranks."""
         found, shared = [], self.design.shared[v]
         for r, rank in enumerate(self.design.ranks[v]):
             own = [(c * extent[d], self.factors[level][d] - 1) for d, c in rank.items() if shared[d] == r]
@@ -202,10 +229,7 @@ def meet(steps: Sequence[tuple[int, int]], far: int, grid: int) -> bool:
 
 @cache
 def _moves(own: tuple[int, int], other: tuple[int, int] = (0, 1)) -> tuple[frozenset[int], bool, bool]:
-    """Return how far a rank may move outside an innermost loop, and whether it may stay, by either dimension going on.
-
-    Each has a step and so many iterations.
-    """
+    """Return how far a rank may move outside an innermost loop, and whether it may stay, by either (step, times)."""
     step, times = own
     other_step, other_times = other
     ahead, back = ({step * x for x in ways} for ways in _ways(times))

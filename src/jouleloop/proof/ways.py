@@ -57,11 +57,14 @@ class Part(NamedTuple):
     whole: frozenset[str]
     inner: frozenset[str]
     held: frozenset[str]
-    times: int
-    begun: int
     moved: int
     outside: int
     passing: int
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How often it runs, and how often its outputs begin then."""
+        return sum(times for _, times, _ in self.runs), sum(begun for *_, begun in self.runs)
 
 
 class Way(NamedTuple):
@@ -241,7 +244,8 @@ def _parts(chain: FusedChain, scope: Scope, place: int, cuts: Sequence[Cut], inn
     layer, shared = chain.layers[scope.first + place], scope.whole[place] | inner
     whole, counts = scope.sizes[place], scope.counts[place]
     runs, sizes, visits = _runs(layer, whole, counts, cuts), _most(layer, whole, cuts), {}
-    times, begun = sum(count for _, count, _ in runs), sum(count for *_, count in runs)
+    none = Part(scope.first + place, sizes, runs, shared, inner, frozenset(), 0, 0, 0)
+    times, begun = none.counts
     if begun < times and layer.slides(sizes):
         return
     for name, dims in layer.moved.items():
@@ -252,8 +256,7 @@ def _parts(chain: FusedChain, scope: Scope, place: int, cuts: Sequence[Cut], inn
     able = sorted(back - shared - layer.bypass)
     for count in range(scope.inside and len(scope.sizes) == 1, len(able) + 1):
         for held in map(frozenset, itertools.combinations(able, count)):
-            part = Part(scope.first + place, sizes, runs, shared | held, inner, held, times, begun, 0, 0, 0)
-            yield _counted(chain, layer, part, visits)
+            yield _counted(chain, layer, none._replace(whole=shared | held, held=held), visits)
 
 
 def _counted(chain: FusedChain, layer: Layer, part: Part, visits: dict[str, Runs]) -> Part:
@@ -267,7 +270,7 @@ def _counted(chain: FusedChain, layer: Layer, part: Part, visits: dict[str, Runs
             moves = [(times, layer.least_words(sizes, name)) for sizes, times, _ in part.runs]
         once = sum(times * (chain.written(words) if written else chain.read(words)) for times, words in moves)
         filled = 0 if written else sum(times * chain.filled(words) for times, words in moves)
-        back = (sum(times for times, _ in moves) - part.begun) * written
+        back = (sum(times for times, _ in moves) - part.counts[1]) * written
         if name in part.held:
             moved += once + filled + back * (chain.read(most) + chain.filled(most))
         elif name not in part.whole:
@@ -320,5 +323,5 @@ def child_of(chain: FusedChain, way: Way, first: int, last: int) -> Scope | None
         room -= chain.layers[parts[0].layer].words(parts[0].sizes, [chain.links[parts[0].layer - 1][1]])
     if last < len(way.parts) - 1:
         room -= chain.layers[parts[-1].layer].words(parts[-1].sizes, [chain.links[parts[-1].layer][0]])
-    counts, wholes = tuple((part.times, part.begun) for part in parts), tuple(part.whole for part in parts)
+    counts, wholes = tuple(part.counts for part in parts), tuple(part.whole for part in parts)
     return Scope(parts[0].layer, tuple(part.sizes for part in parts), wholes, counts, room, True) if room >= 0 else None

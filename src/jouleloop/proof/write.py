@@ -19,11 +19,7 @@ Data = dict[str, Any]
 
 
 def sealed(about: Data, objective: str, value: float, mapping: list[Data], parts: list[Data], claim: str = "") -> Data:
-    """Return a certificate, or a claim where a reason says why it has no argument.
-
-    ``about`` has layer, hardware, energies, constraints and counting rules, ``parts`` the argument: subproblems that
-    cover the mapspace. Both are as docs/proof.md describes them.
-    """
+    """Return a certificate of the form of docs/proof.md, or a claim where a reason says why it has no argument."""
     kind: Data = {"claim": claim} if claim else {"certificate": 1}
     found = {**kind, "objective": objective, "value": value, **about, "mapping": mapping}
     found["parts"] = [] if claim else parts
