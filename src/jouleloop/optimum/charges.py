@@ -165,7 +165,8 @@ def _fill_charge(hardware: HardwareArrays, row: _Rows, hops: Floats | None, foun
         # Without a fan-out nothing hops.
         each = np.where(row.instances == 1, 0.0, np.where(row.near | np.isinf(hops), loose, hops) / boxes)
     for way, network in enumerate(hardware.networks[row.level]):
-        twice = _goes_twice(hardware, row, network)
+        # Outputs go back and out again where the level cannot add.
+        twice = bool(network["kind"] == MESH_BACK and row.written and not hardware.levels["reduces"][row.level])
         exact = plain and not row.shares
         if network["kind"] in (MESH_BACK, MESH_IN) and (exact or not twice):
             # Outputs that go twice are at least as many words as once.
@@ -180,11 +181,6 @@ def _fill_charge(hardware: HardwareArrays, row: _Rows, hops: Floats | None, foun
             _add(found["filled_pj"], row, charged_pj)
             if not row.gaps:
                 _add(found["bypassed_pj"], row, charged_pj)
-
-
-def _goes_twice(hardware: HardwareArrays, row: _Rows, network: Record) -> bool:
-    """Whether outputs go back and out again, since the level cannot add."""
-    return bool(network["kind"] == MESH_BACK and row.written and not hardware.levels["reduces"][row.level])
 
 
 def _add(found: Floats, row: _Rows, each_pj: Floats) -> None:

@@ -26,7 +26,7 @@ from jouleloop.optimum.group_lattice import (
     new_rows,
     new_table,
 )
-from jouleloop.optimum.group_table import cross_fan_out, fill_level, loop_level
+from jouleloop.optimum.group_table import ask_units, cross_fan_out, fill_level, loop_level
 from jouleloop.optimum.groups import Groups
 from jouleloop.optimum.outside import State
 
@@ -110,7 +110,7 @@ class Walk:
         tells: bool = True,
         most_work: float = np.inf,
     ) -> None:
-        self.groups, self.limit_pj, self.coarse = groups, limit_pj, coarse
+        self.groups, self.limit_pj, self._made_pj, self.coarse = groups, limit_pj, limit_pj, coarse
         self.tells, self.most_work, self.work = tells, most_work, 0
         self.room_pj = groups.room_pj(limit_pj, groups.whole)
         self.boundaries: Boundaries = groups.boundaries
@@ -133,8 +133,12 @@ class Walk:
         """Lower bound [pJ] on all mappings that cost no more than the limit; infinite where there are none."""
         return self.groups.whole_pj(min(node.whole_pj for node in self.order), self.groups.whole)
 
+    def serves(self, limit_pj: float) -> bool:
+        """Whether a limit is no higher than the one that the walk was made under."""
+        return limit_pj <= self._made_pj
+
     def limit_to(self, limit_pj: float) -> None:
-        """Leave no more than under a limit, no higher than the one that the walk was made under."""
+        """Leave no more than under a limit that the walk serves."""
         self.limit_pj, self.room_pj = limit_pj, self.groups.room_pj(limit_pj, self.groups.whole)
 
     def least(self, state: State) -> Floats | None:
@@ -264,7 +268,7 @@ class Walk:
     def _cross(self, inside: Rows | None, edge: Edge, after: Floats, table: Table, *, asks: bool = False) -> bool:
         """Lower a table by a boundary; return whether anything is left."""
         if inside is None:
-            return self.groups.ask_units(table, edge, after, self.room_pj)
+            return bool(ask_units(self.lattice, edge, self.groups.macs, after, self.room_pj, table))
         return bool(cross_fan_out(self.lattice, inside, edge, after, self.room_pj, self._work, table, asks))
 
     def _fill(self, node: Node) -> bool:

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from jouleloop.model.arrays import REUSE, Bools, Floats, Ints
+from jouleloop.model.arrays import REUSE, Bools, Ints
 from jouleloop.optimum.arrays import Case, Parts
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
 from jouleloop.optimum.group_lattice import (
-    Edge,
     Table,
     first_rows,
     new_rows,
@@ -111,17 +110,13 @@ class Groups:
         table, outer = tables[1], self.outside.least(after)[0]
         table.found[:] = False
         if child < 0:
-            self.ask_units(table, edge, outer, room_pj)
+            ask_units(self.lattice, edge, self.macs, outer, room_pj, table)
         else:
             capacity = float(self.boundaries.hardware.levels[child]["capacity_words"])
             own, rows = self.outside.least(state)[1], self._inside
             count = fill_level(self.lattice, tables[0], kept, edge.price, capacity, own, room_pj, rows)
             cross_fan_out(self.lattice, first_rows(rows, count), edge, outer, room_pj, self._work, table, False)
         return float(loop_level(self.lattice, table, outer, room_pj))
-
-    def ask_units(self, table: Table, edge: Edge, after: Floats, room_pj: float) -> bool:
-        """Lower a table to what the units ask for, see `group_table.ask_units`; return whether any is left."""
-        return bool(ask_units(self.lattice, edge, self.macs, after, room_pj, table))
 
 
 def path_of(keep: Bools) -> list[State]:

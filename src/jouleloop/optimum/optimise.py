@@ -380,15 +380,15 @@ class PerfectKernel(Kernel):
             return
         if parts is None:
             # Nothing helps: all subproblems wait again, where a round has put them aside.
-            if solver.parts is rounds.groups.parts:
+            if solver.parts is rounds.walks.groups.parts:
                 return
-            parts, self.aside, rounds.limit_pj = rounds.groups.parts, True, np.inf
+            parts, self.aside, rounds.limit_pj = rounds.walks.groups.parts, True, np.inf
         elif rounds.begin(parts):
             self.before, self.found, self.aside = self.mapping(), self.search.new_found(), False
         solver.parts = parts
         # The tables are of a part of the round before.
         parts.stand[0]["tabled"] = -1
-        solver.raise_by(rounds.groups)
+        solver.raise_by(rounds.walks.groups)
         solver.start(self.mode, self.best)
         self.search.watch.slow_down()
 

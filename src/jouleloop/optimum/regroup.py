@@ -23,61 +23,47 @@ _TRIED = 4
 
 
 class Walks:
-    """Walks of a search, which are made under the highest limit, and read under lower ones.
-
-    Parameters
-    ----------
-    groups
-        Of the search.
-    """
+    """Walks of a search, which are made under the highest limit, and read under lower ones."""
 
     def __init__(self, groups: Groups) -> None:
         self.groups = groups
-        #: Of states, and with multicasts told apart; the highest limit of each [pJ].
-        self._coarse: Walk | None = None
-        self._fine: Walk | None = None
-        self._coarse_pj = self._fine_pj = 0.0
+        #: By whether multicasts are told apart; else nodes are states.
+        self._made: dict[bool, Walk] = {}
 
     def ways(self, limit_pj: float) -> Generator[int | float, None, list[Left] | None]:
         """Yield as `regrouped`; return what is left of all choices and unrollings, none where that takes too long."""
-        if limit_pj > max(self._coarse_pj, self._fine_pj):
+        made = self._made
+        if not any(walk.serves(limit_pj) for walk in made.values()):
             yield from self._begin(limit_pj)
-        if limit_pj > self._fine_pj:
-            coarse = self._coarse
-            if coarse is None:
-                return None
-            coarse.limit_to(limit_pj)
+        if False in made and not (True in made and made[True].serves(limit_pj)):
             # Often few ways are left already, and telling multicasts apart takes longer than to follow them.
-            ways = yield from _followed(coarse, _SOME_TABLES)
+            made[False].limit_to(limit_pj)
+            ways = yield from _followed(made[False], _SOME_TABLES)
             if ways is not None:
                 return ways
-            yield from self._look(Walk(self.groups, limit_pj, coarse))
-        if self._fine is None or limit_pj > self._fine_pj:
+            yield from self._look(Walk(self.groups, limit_pj, made[False]))
+        if True not in made or not made[True].serves(limit_pj):
             return None
-        self._fine.limit_to(limit_pj)
-        return (yield from _followed(self._fine, _MOST_TABLES))
+        made[True].limit_to(limit_pj)
+        return (yield from _followed(made[True], _MOST_TABLES))
 
     def _begin(self, limit_pj: float) -> Iterator[int | float]:
         """Make a walk of states, unless it is less work to tell multicasts apart at once."""
         groups = self.groups
-        self._coarse, self._fine, self._coarse_pj, self._fine_pj = None, None, 0.0, 0.0
+        self._made.clear()
         yield from groups.look_outside(limit_pj)
         # Where fan-outs are large, telling multicasts apart is the less work: it is tried for a while.
         yield from self._look(Walk(groups, limit_pj, most_work=groups.outside.work / _TRIED))
-        if self._fine is None:
+        if not self._made:
             yield from self._look(Walk(groups, limit_pj, tells=False))
 
     def _look(self, walk: Walk) -> Iterator[int | float]:
         """Make a walk, and keep it if it fits; yield a bound [pJ] on all last."""
         yield from walk.inward_out()
-        if not walk.fits:
-            return
-        yield from walk.outside_in()
-        if walk.tells:
-            self._fine, self._fine_pj = walk, walk.limit_pj
-        else:
-            self._coarse, self._coarse_pj = walk, walk.limit_pj
-        yield min(walk.limit_pj, walk.bound_pj)
+        if walk.fits:
+            yield from walk.outside_in()
+            self._made[walk.tells] = walk
+            yield min(walk.limit_pj, walk.bound_pj)
 
 
 def regrouped(walks: Walks, limit_pj: float, most: Callable[[], int]) -> Iterator[int | float | Parts]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from jouleloop.model.arrays import Records
 from jouleloop.optimum.arrays import Parts
-from jouleloop.optimum.groups import Groups
 from jouleloop.optimum.parts import MOST_PARTS
 from jouleloop.optimum.regroup import Walks, regrouped
 
@@ -49,11 +48,6 @@ class Rounds:
     def held_pj(self) -> float | None:
         """Energy [pJ] of the incumbent, in a round below it; else none."""
         return None if self._held is None else float(self._held[0]["energy_pj"])
-
-    @property
-    def groups(self) -> Groups:
-        """Of the search."""
-        return self.walks.groups
 
     def first(self) -> Iterator[int | float | Parts]:
         """Return the work of the first round, see `regrouped`."""
