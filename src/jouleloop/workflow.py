@@ -416,7 +416,7 @@ class Workflow:
         for name, chunk in self._layers.items():
             write_layers(Path(f"{RESULTS}/chunks/{name}.txt"), chunk)
         if searches and config.engine == "native":
-            compile_kernels(kinds=[entry.factors or "perfect" for entry in config.architectures.values()])
+            compile_kernels(factors=[entry.factors or "perfect" for entry in config.architectures.values()])
 
     def refusal(self, configuration: Iterable[Path]) -> str:
         """Return why a run would be refused, whether any job is left to run or not; empty where it would not."""

@@ -13,17 +13,14 @@ _LAYERS = ("fc:64x64", "conv:C4xM8xP4xQ4xR3xS3")
 
 
 def main() -> None:
-    """Search with each kind of kernels that the command line names: of factors, or of open mapspaces."""
-    for kind in sys.argv[1:]:
-        if kind == "open":
-            search(Architecture.read("eyeriss", constraints="none"), _LAYERS[1])
-            continue
-        hardware = Architecture.read("simba", factors=kind)
+    """Search with each kind of factors that the command line names."""
+    for factors in sys.argv[1:]:
+        hardware = Architecture.read("simba", factors=factors)
         for layer in _LAYERS:
             # The second is stopped at once: what it answers comes from other kernels than a proof.
             for options in (PROVEN, SearchOptions(seconds=1e-6)):
                 search_told(hardware, problem_of(layer), get_engine("native"), options)
-        if kind == "imperfect":
+        if factors == "imperfect":
             _evaluate()
 
 

@@ -119,7 +119,7 @@ def _project() -> Finding:
 def doctor(
     as_json: AsJson = False,
     warm: Annotated[
-        bool, typer.Option("--warm", help="Compile the kernels now (a minute or two), so that the first run does not.")
+        bool, typer.Option("--warm", help="Compile the kernels now (about a minute), so that the first run does not.")
     ] = False,
     design: Annotated[
         list[Path] | None,

@@ -10,16 +10,16 @@ from pathlib import Path
 from jouleloop.jit import cache_folder
 from jouleloop.sources import PACKAGE
 
-#: Loops that divide, those that need not, and mapspaces so large that unrollings are searched in groups.
-KINDS = ("perfect", "imperfect", "open")
+#: Loops that divide, and those that need not: each has a search of its own.
+FACTORS = ("perfect", "imperfect")
 
 
-def compile_kernels(project: Path = Path(), kinds: Iterable[str] = KINDS) -> str:
+def compile_kernels(project: Path = Path(), factors: Iterable[str] = FACTORS) -> str:
     """Search small layers in a process of its own, which leaves the compiled kernels behind; return what went wrong.
 
     Only where this version was not compiled with this Python before; says so, as it takes a while.
     """
-    waiting = [kind for kind in KINDS if kind in set(kinds) and not _note(kind).exists()]
+    waiting = [kind for kind in FACTORS if kind in set(factors) and not _note(kind).exists()]
     if waiting:
         print("compiling the kernels of the search, once", file=sys.stderr, flush=True)
         # One process: what several kernels call is typed and lowered once.
@@ -33,7 +33,7 @@ def compile_kernels(project: Path = Path(), kinds: Iterable[str] = KINDS) -> str
     return ""
 
 
-def _note(kind: str) -> Path:
+def _note(factors: str) -> Path:
     # Kernels are kept by where their source stands.
     place = hashlib.sha256(str(PACKAGE.resolve()).encode()).hexdigest()[:8]
-    return cache_folder() / f".compiled-{kind}-{platform.python_version()}-{place}"
+    return cache_folder() / f".compiled-{factors}-{platform.python_version()}-{place}"
