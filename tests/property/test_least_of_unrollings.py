@@ -62,7 +62,7 @@ def assert_bounded(search: Search, least: dict[Pair, float]) -> tuple[int, int]:
     solver = search.solver
     solver.list_all()
     factors = search.candidates.factors.astype(np.int64)
-    groups = groups_of(solver.case, solver.parts, wired=False)
+    groups = groups_of(solver.case, solver.parts)
     tight = grouped = 0
     for part in range(solver.count):
         u, keep = int(solver.parts.unrolling[part]), np.ascontiguousarray(solver.keep_of(part))

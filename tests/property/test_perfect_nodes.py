@@ -31,7 +31,6 @@ from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.arrays import SPATIAL, TEMPORAL, Ints
 from jouleloop.model.evaluate import count_nest
 from jouleloop.model.kernel import box_words
-from jouleloop.model.network import is_wired, takes_energy
 from jouleloop.optimum import regroup
 from jouleloop.optimum.arrays import ENERGY, SPREAD, new_best
 from jouleloop.optimum.descend import _bound_order
@@ -309,14 +308,17 @@ def check_groups(groups: Groups, part: Part, others: Sequence[int]) -> None:
             pass
         for own in ([u], sorted({u, *others}), list(range(len(ids)))):
             part.check(groups.bound_pj(part.keep, ids[own], limit_pj), least_pj, "group", own, limit_pj)
-    walks = WALKS if solver.count <= MOST_WALKED else ()
-    for limit_pj, walk in itertools.product((least_pj * (1 + 1e-9), 1.2 * least_pj), walks):
+    walks = [(one, regroup.Walks(groups)) for one in WALKS] if solver.count <= MOST_WALKED else ()
+    # The second limit is read from the walks of the first, the third is not.
+    limits_pj = (1.2 * least_pj, least_pj * (1 + 1e-9), 1.3 * least_pj)
+    for (changes, walk), limit_pj in itertools.product(walks, limits_pj):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(regroup, "_FEW", 4)
             patch.setattr("jouleloop.optimum.groups._SLICE", 5)
-            for name, value in walk.items():
+            for name, value in changes.items():
                 patch.setattr(regroup, name, value)
-            left = [one for one in regroup.regrouped(groups, limit_pj) if not isinstance(one, int)]
+            found = regroup.regrouped(walk, limit_pj, lambda: 10**9)
+            left = [one for one in found if not isinstance(one, int)]
         for one in left:
             if isinstance(one, float):
                 part.check(one, max(least_pj, limit_pj), "groups")
@@ -351,9 +353,7 @@ def check_design(kind: str, seed: int) -> tuple[int, int]:
     if search is None:
         return bounds, close
     rng = random.Random(seed)
-    networks, leaks = search.hardware.networks, search.hardware.levels["leak_pj"].any()
-    wired = bool(is_wired(networks) or takes_energy(networks) or leaks)
-    groups = groups_of(search.solver.case, search.solver.parts, wired=wired or bool(search.space.arch.spreading))
+    groups = groups_of(search.solver.case, search.solver.parts)
     for part in parts_of(search, rng, f"{kind}-{seed}"):
         check_part(part)
         # Where all costs nothing the search compares all ties, and bounds no groups.

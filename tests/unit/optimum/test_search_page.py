@@ -29,7 +29,7 @@ def test_the_table_of_the_example() -> None:
     assert float(bounds.units() * design.unit_pj) == 30
 
     def bound(c: int, m: int) -> float:
-        least = bounds.units() + bounds.floor(1, (4, 2), (c, m), None, (0, 0))
+        least = bounds.units() + bounds.floor(1, (4, 2), (c, m), None, (0, 0), math.inf)
         return math.inf if least == math.inf else float(int(least) * design.unit_pj)
 
     page = (ROOT / "docs/search.md").read_text()
