@@ -75,6 +75,12 @@ def two_unrollings(parts: Parts, own: np.ndarray) -> Parts:
     return parts._replace(row=row, ids=np.repeat([[0], [1]], len(own), axis=1), charge=charge)
 
 
+def second_alone(parts: Parts) -> Parts:
+    """Return parts with the second of two unrollings alone."""
+    row = np.ascontiguousarray(parts.row[:, 1:])
+    return parts._replace(row=row, ids=parts.ids[:1], charge=parts.charge[..., 1:])
+
+
 def kept(search: Search, mapping: Mapping) -> np.ndarray:
     """Return what a mapping keeps, shape (levels, data spaces)."""
     spaces = search.problem.data_spaces
@@ -133,8 +139,7 @@ def test_no_mapping_of_a_group_costs_less_than_its_bound(kind: str, seeds: range
             alone = groups.bound_pj(kept(search, mapping), ids[1:], np.inf)
             group = groups.bound_pj(kept(search, mapping), ids, np.inf)
             assert 0.0 <= group <= alone * (1 + 1e-9), (kind, seed)
-            alone_in = two._replace(row=np.ascontiguousarray(two.row[:, 1:]), ids=ids[:1], charge=two.charge[..., 1:])
-            sole = Groups(solver.case, alone_in)
+            sole = Groups(solver.case, second_alone(two))
             assert sole.bound_pj(kept(search, mapping), ids[:1], np.inf) == pytest.approx(alone), (kind, seed)
             assert alone <= cost_pj, (kind, seed, alone / cost_pj, mapping)
             if compared % 3 == 0 and cost_pj > 0:
@@ -168,8 +173,7 @@ def test_every_level_is_asked_for_its_least_words(kind: str, seeds: range) -> No
             except MappingError:
                 continue
             ids = np.zeros((1, search.levels), np.int64)
-            sole = two_unrollings(parts, unrolled(search, mapping))
-            sole = sole._replace(row=np.ascontiguousarray(sole.row[:, 1:]), ids=ids, charge=sole.charge[..., 1:])
+            sole = second_alone(two_unrollings(parts, unrolled(search, mapping)))
             boundaries = Groups(search.solver.case, sole).boundaries
             keep = kept(search, mapping)
             for v, space_of in enumerate(space.problem.data_spaces):
