@@ -89,6 +89,7 @@ class Boundaries:
     def __init__(self, case: Case, parts: Parts) -> None:
         self.case, self.parts = case, parts
         self.layer, self.hardware, self.side = case.target.layer, case.target.hardware, case.unrolled.side
+        self.macs = float(np.prod(self.layer.bounds.astype(float)))
         self.lattice = new_lattice(self.layer, self.side)
         self._extent = extents_of(self.lattice.digit, self.layer.bounds)
         meshes = self.hardware.levels[["fanout_x", "fanout_y"]].tolist()
@@ -183,8 +184,8 @@ class Boundaries:
             most.append(float(instances.max()))
             whole.append(parted.max(axis=0))
             leaks_pj += each_pj[k - 1] * instances
-        steps = float(np.prod(self.layer.bounds.astype(float))) / (instances * self.rows[0].instances[ids[:, 0]])
-        leaked_pj = float((steps * leaks_pj).min(initial=np.inf))
+        steps = self.macs / (instances * self.rows[0].instances[ids[:, 0]])
+        leaked_pj = float((steps * leaks_pj).min())
         return Unrollings(ids, rows, np.array(most[::-1]), np.stack(whole[::-1]), leaked_pj, {})
 
     def multicast(self, ids: Ints, v: int, first: int, last: int, *, mean: bool = False) -> Floats:

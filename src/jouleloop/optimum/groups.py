@@ -43,7 +43,7 @@ class Groups:
         self.boundaries = Boundaries(case, parts)
         self.layer, self.side = case.target.layer, case.unrolled.side
         self.lattice, self.rows = self.boundaries.lattice, self.boundaries.rows
-        self.macs = float(np.prod(self.layer.bounds.astype(float)))
+        self.macs = self.boundaries.macs
         self.kept = [
             kept_of(parts, own[:n])[:, :, v]
             for v, (own, n) in enumerate(zip(parts.columns, parts.column_counts, strict=True))
