@@ -21,6 +21,7 @@ from jouleloop.optimum.group_lattice import (
     PRICE,
     Edge,
     Fan,
+    bits_of,
     extents_of,
     new_fan,
     new_lattice,
@@ -30,8 +31,8 @@ from jouleloop.optimum.units import sure_shares
 from jouleloop.optimum.windows import windows_of
 from jouleloop.optimum.words import boxes_by_row, values_of
 
-#: Unrollings of a group whose instances are looked at one by one.
-_FEW = 16
+#: Unrollings of a group whose instances are looked at one by one, and of one whose factors are not looked at.
+_FEW, _MANY = 16, 10_000
 
 
 class _Rows(NamedTuple):
@@ -66,6 +67,8 @@ class Unrollings(NamedTuple):
         By level and data space, how many times over the instances of the level hold the whole in their partitions.
     leaked_pj
         Energy that leaks, at least.
+    loops
+        Dimensions that temporal loops may be over, as bits.
     """
 
     ids: Ints
@@ -73,6 +76,7 @@ class Unrollings(NamedTuple):
     instances: Floats
     parted: Floats
     leaked_pj: float
+    loops: int
     prices: dict[tuple[int, int, int, int], Record]
     """What `Boundaries.price` has found, by data space, level, and those that it reads of."""
 
@@ -186,7 +190,15 @@ class Boundaries:
             leaks_pj += each_pj[k - 1] * instances
         steps = self.macs / (instances * self.rows[0].instances[ids[:, 0]])
         leaked_pj = float((steps * leaks_pj).min())
-        return Unrollings(ids, rows, np.array(most[::-1]), np.stack(whole[::-1]), leaked_pj, {})
+        return Unrollings(ids, rows, np.array(most[::-1]), np.stack(whole[::-1]), leaked_pj, self._loops(ids), {})
+
+    def _loops(self, ids: Ints) -> int:
+        """Return the dimensions that temporal loops may be over, as bits: of many unrollings all."""
+        left = self.layer.bounds > 1
+        if len(ids) <= _MANY:
+            factors = np.prod([self.parts.row[k][own] for k, own in enumerate(ids.T)], axis=0)
+            left = (factors < self.layer.bounds).any(axis=0)
+        return int(bits_of(left))
 
     def multicast(self, ids: Ints, v: int, first: int, last: int, *, mean: bool = False) -> Floats:
         """Return by unrolling how many instances ask for one box of a data space across some fan-outs, the last too.
@@ -258,6 +270,7 @@ class Boundaries:
         price["beyond"] = self.multicast(group.ids, v, top + 1, parent, mean=True).max()
         price["least_words"] = self.least_words(group, v, child + 2, parent)
         price["apart"] = self._apart(group, v, child + 2) if shared and child >= 0 else 1.0
+        price["loops"] = group.loops
         price["ask_rounded"] = group.instances[parent] if shared else 0.0
         word = min(1.0, levels[parent]["clusters"] / group.instances[parent]) / levels[parent]["block_words"]
         price["sent_pj"] = self.rows[child + 1].sent_pj[group.rows[child + 1], v].min()

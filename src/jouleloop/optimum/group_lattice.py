@@ -11,7 +11,7 @@ import numpy as np
 from jouleloop.division import factorised
 from jouleloop.jit import njit, record
 from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays, Record, Records
-from jouleloop.optimum.windows import Windows
+from jouleloop.optimum.windows import Windows, shared_ranks
 from jouleloop.optimum.words import values_of
 
 #: What a crossing costs by data space.
@@ -34,6 +34,8 @@ PRICE = np.dtype(
         ("fill_rounded", np.float64),
         # How many times the words that come in at least instances take that each see a part of a rank alone.
         ("apart", np.float64),
+        # Dimensions of which an unrolling leaves loops, as bits.
+        ("loops", np.int64),
     ],
     align=True,
 )
@@ -52,9 +54,14 @@ class Lattice(NamedTuple):
         By axis the value of one power in a packed number; by tile the powers that are left, packed, a bit above each.
     size, rest
         By data space and tile: words of the box; iterations outside of the dimensions that leave it in place.
-    volume, seen, boxes
-        By data space, words that have to come in at least; and, by tile, where dimensions share a rank, and those of
-        all boxes.
+    volume, boxes
+        By data space, words that have to come in at least; and, by tile, those of all boxes.
+    ranks, seen, slides, moves
+        By data space and rank that dimensions share: these dimensions as bits, 0 where there is none; and by tile,
+        where the innermost loop that moves the data space moves that rank: words that come in at least; the dimensions
+        whose loops may slide the tile, as bits; the share of steps that surely move it, where loops of several may.
+    loops
+        By tile, the dimensions that loops may be over outside, as bits.
     shared
         By data space, whether several dimensions move a rank.
     saved
@@ -77,8 +84,12 @@ class Lattice(NamedTuple):
     size: Floats
     rest: Floats
     volume: Floats
-    seen: Floats
     boxes: Floats
+    ranks: Ints
+    seen: Floats
+    slides: Ints
+    moves: Floats
+    loops: Ints
     shared: Bools
     saved: Floats
     first: Ints
@@ -125,8 +136,9 @@ def new_lattice(layer: LayerArrays, side: Records) -> Lattice:
         np.stack([_box(coef, extent) for coef in layer.coef]),
         np.stack([np.prod(np.where(own, whole / extent, 1.0), axis=1) for own in idle]),
         np.array([_values(coef, layer.bounds).prod() for coef in layer.coef]),
-        np.stack([_seen(_values(coef, layer.bounds), own) for coef, own in zip(layer.coef, boxes, strict=True)]),
         np.stack([own.prod(axis=0) for own in boxes]),
+        *_along_ranks(layer, side, extent, boxes),
+        bits_of(layer.bounds > extent),
         shared,
         saved,
         np.array(first, np.int64),
@@ -177,16 +189,67 @@ def _plain(coef: Ints, extent: Floats, bounds: Ints) -> Floats:
     return np.stack([own * (1.0 + ((extent - 1.0) * row).sum(axis=1)) for own, row in zip(moved, coef, strict=True)])
 
 
-def _seen(values: Floats, plain: Floats) -> Floats:
-    """Words that come into tiles at least while no loop leaves the data space in place: only one rank slides."""
-    least: Floats = (np.minimum(values[:, None] / plain, 1.0) * plain.prod(axis=0)).min(axis=0)
-    return least
+def bits_of(dims: Bools) -> Ints:
+    """Return dimensions as bits, shape (…, dimensions)."""
+    found: Ints = dims @ (1 << np.arange(dims.shape[-1]))
+    return found
+
+
+def _along_ranks(
+    layer: LayerArrays, side: Records, extent: Floats, boxes: list[Floats]
+) -> tuple[Ints, Floats, Ints, Floats]:
+    """Return `Lattice.ranks`, ``seen``, ``slides`` and ``moves``; ``boxes`` as `_plain` returns it."""
+    ranks = shared_ranks(side["halo"])
+    shape = len(ranks), max(map(len, ranks))
+    dims, slides = np.zeros(shape, np.int64), np.zeros((*shape, len(extent)), np.int64)
+    seen, moves = np.ones((2, *shape, len(extent)))
+    primes = np.array([np.inf, np.inf, *(factorised(n)[0][0] for n in range(2, int(layer.bounds.max()) + 1))])
+    for v, own in enumerate(ranks):
+        values = _values(layer.coef[v], layer.bounds)
+        for a, r in enumerate(own):
+            row = layer.coef[v, r]
+            dims[v, a] = bits_of(row > 0)
+            seen[v, a] = np.minimum(values[r] / boxes[v][r], 1.0) * boxes[v].prod(axis=0)
+            length = 1.0 + (extent - 1.0) @ row
+            slides[v, a] = bits_of((row > 0) & (row * extent < length[:, None]))
+            mine = np.flatnonzero(row)
+            step, left = (row[mine] * extent[:, mine]).astype(int), (layer.bounds[mine] // extent[:, mine]).astype(int)
+            # Of the innermost loop's steps none stands.
+            moves[v, a] = np.where(_may_cancel(step, left - 1), 1.0 - 1.0 / primes[left].min(axis=1), 1.0)
+    return dims, seen, slides, moves
+
+
+def _may_cancel(step: Ints, most: Ints) -> Bools:
+    """Whether loops over the dimensions of a rank may leave it in place together, see `words.may_cancel`."""
+    if step.shape[1] > 2:
+        return np.ones(len(step), np.bool_)
+    (one, other), both = step.T, np.gcd(*step.T)
+    found: Bools = (other // both <= most[:, 0]) & (one // both <= most[:, 1])
+    return found
 
 
 @njit(inline="always")
-def words_in(lattice: Lattice, price: Record, v: int, x: int) -> float:
+def seen_in(lattice: Lattice, price: Record, v: int, x: int) -> float:
     """Words of a data space that shares a rank that come into tiles at least while no loop leaves it in place."""
-    return float(min(lattice.seen[v, x] * price.apart, lattice.boxes[v, x]))
+    words = lattice.boxes[v, x]
+    for a in range(lattice.ranks.shape[1]):
+        if lattice.ranks[v, a] != 0:
+            words = min(words, lattice.seen[v, a, x] * price.apart)
+    return float(words)
+
+
+@njit(inline="always")
+def words_along(lattice: Lattice, price: Record, v: int, a: int, x: int, loops: int) -> tuple[float, bool]:
+    """Words as `seen_in` says, where the innermost loop that moves the data space moves a rank that is shared.
+
+    ``loops`` are the dimensions of the rank that loops may be over outside, as bits. Returns also whether each step
+    surely moves that rank.
+    """
+    words = lattice.seen[v, a, x] * price.apart
+    moves = 1.0 if loops & (loops - 1) == 0 else lattice.moves[v, a, x]
+    if lattice.slides[v, a, x] & loops == 0:
+        words = max(words, lattice.boxes[v, x] * moves)
+    return float(min(words, lattice.boxes[v, x])), moves == 1.0
 
 
 @record

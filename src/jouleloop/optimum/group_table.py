@@ -14,7 +14,7 @@ from jouleloop.optimum.group_lattice import (
     Rows,
     Table,
     unpack,
-    words_in,
+    words_along,
 )
 
 
@@ -240,8 +240,7 @@ def shared_pj(lattice: Lattice, edge: Edge, k: int, x: int, y: int, n: int, save
     for v in range(edge.kept.shape[0]):
         if edge.kept[v] and lattice.shared[v]:
             held = saved if saved > 0.0 else lattice.saved[n, v]
-            words = words_in(lattice, edge.price[v], v, x) / held
-            total += _crossed_pj(lattice, edge, v, k, x, y, words, lattice.rest[v, y] > held)
+            total += _crossed_pj(lattice, edge, v, k, x, y, 1.0 / held, lattice.rest[v, y] > held)
     return total
 
 
@@ -251,30 +250,47 @@ def least_shared(lattice: Lattice, edge: Edge, k: int, x: int, y: int) -> float:
     total = 0.0
     for v in range(edge.kept.shape[0]):
         if edge.kept[v] and lattice.shared[v]:
-            words, rest = words_in(lattice, edge.price[v], v, x), lattice.rest[v, y]
-            least_pj = _crossed_pj(lattice, edge, v, k, x, y, words / rest, False)
+            rest = lattice.rest[v, y]
+            least_pj = _crossed_pj(lattice, edge, v, k, x, y, 1.0 / rest, False)
             if rest > 1.0:
                 # A run that leaves loops outside saves half of them at most, but windows may fall back then.
-                least_pj = min(least_pj, _crossed_pj(lattice, edge, v, k, x, y, 2.0 * words / rest, True))
+                least_pj = min(least_pj, _crossed_pj(lattice, edge, v, k, x, y, 2.0 / rest, True))
             total += least_pj
     return total
 
 
 @njit(inline="always")
-def _crossed_pj(lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, words: float, falls: bool) -> float:
-    """Energy [pJ] of a data space that shares a rank, of which words come into the tiles x in each iteration.
+def _crossed_pj(lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, share: float, falls: bool) -> float:
+    """Energy [pJ] of a data space that shares a rank, a share of whose words comes into the tiles x in each iteration.
 
     ``falls``: whether loops outside may fall back while a dimension goes on that leaves it in place. No nest is known
     that needs it: where no other step serves, what is handed on then was asked for in the same iteration.
     """
-    price, fan, windows = edge.price[v], edge.fan, edge.fan.windows
-    c, own, pose, back = fan.kind[k], fan.window[k, v], windows.pose[v, x], int(falls)
-    filled = (
-        words * lattice.rest[v, x] * max(fan.share[c, v], windows.instances[v, own, pose, back]) - price.fill_rounded
-    )
+    price, windows = edge.price[v], edge.fan.windows
+    own, pose, back = edge.fan.window[k, v], windows.pose[v, x], int(falls)
+    least_pj = np.inf
+    for a in range(lattice.ranks.shape[1]):
+        loops = lattice.ranks[v, a] & lattice.loops[y] & price.loops
+        if loops != 0:
+            words, alone = words_along(lattice, price, v, a, x, loops)
+            rank = a if alone else -1
+            boxes, instances = windows.boxes[v, own, pose, back, rank], windows.instances[v, own, pose, back, rank]
+            least_pj = min(least_pj, _passed_pj(lattice, edge, v, k, x, y, share * words, boxes, instances))
+    if least_pj == np.inf:
+        boxes, instances = windows.boxes[v, own, pose, back, -1], windows.instances[v, own, pose, back, -1]
+        least_pj = _passed_pj(lattice, edge, v, k, x, y, share * lattice.boxes[v, x], boxes, instances)
+    return least_pj
+
+
+@njit(inline="always")
+def _passed_pj(
+    lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, words: float, boxes: float, instances: float
+) -> float:
+    """Energy [pJ] of so many words in each iteration, of which links leave these boxes and this share of instances."""
+    price, c = edge.price[v], edge.fan.kind[k]
+    filled = words * lattice.rest[v, x] * max(edge.fan.share[c, v], instances) - price.fill_rounded
     filled_pj = max(0.0, filled - price.fill_free) * price.fill_pj
-    asked = words * lattice.rest[v, y] * fan.ratio[c, v] * windows.boxes[v, own, pose, back]
-    return float(filled_pj + asked_pj(price, asked))
+    return float(filled_pj + asked_pj(price, words * lattice.rest[v, y] * edge.fan.ratio[c, v] * boxes))
 
 
 @njit(inline="always")

@@ -11,7 +11,7 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats, copy_row
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
-from jouleloop.optimum.group_lattice import Edge, Lattice, words_in
+from jouleloop.optimum.group_lattice import Edge, Lattice, seen_in
 from jouleloop.optimum.group_table import asked_pj, moved
 
 #: By data space the next level that keeps it; the number of levels where none does.
@@ -172,7 +172,7 @@ def _filled_pj(lattice: Lattice, edge: Edge, c: int, w: int, x: int) -> float:
     total = 0.0
     for v in range(edge.kept.shape[0]):
         if edge.kept[v]:
-            words = words_in(lattice, edge.price[v], v, x) if lattice.shared[v] else lattice.volume[v]
+            words = seen_in(lattice, edge.price[v], v, x) if lattice.shared[v] else lattice.volume[v]
             words *= 1.0 if v == w else lattice.rest[v, x]
             if lattice.shared[v]:
                 words = words * edge.fan.share[c, v] - edge.price[v].fill_rounded

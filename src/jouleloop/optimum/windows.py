@@ -22,9 +22,10 @@ class Windows(NamedTuple):
     pose
         By data space and tile the number of its extents along shared dimensions.
     boxes, instances
-        By data space, factors, pose and whether loops may fall back while a dimension goes on that leaves the data
-        space in place: the boxes that a step asks for, over the widest of them that `Boundaries` takes off; and the
-        share of instances that are filled by no link. At least, of steps that fetch.
+        By data space, factors, pose, whether loops may fall back while a dimension goes on that leaves the data
+        space in place, and a rank that each step moves (see `Lattice.ranks`; last, any may): the boxes that a step asks
+        for, over the widest of them that `Boundaries` takes off; and the share of instances that are filled by no link.
+        At least, of steps that fetch.
     """
 
     pose: Ints
@@ -51,6 +52,8 @@ def windows_of(
     factors = np.concatenate(rows)
     number = np.zeros((len(factors), spaces), np.int64)
     tables: list[tuple[Floats, Floats]] = []
+    ranks = shared_ranks(side["halo"])
+    several = max(map(len, ranks)) + 1
     for v in range(spaces):
         shared = side["halo"][v] >= 0
         own, numbers = np.unique(np.where(shared, factors, 1), axis=0, return_inverse=True)
@@ -58,11 +61,10 @@ def windows_of(
         # Some versions of NumPy return columns.
         number[:, v], pose[v] = numbers.ravel(), places.ravel()
         boxes, (left, filled) = np.ones((len(own), len(poses))), np.ones((2, len(own), len(poses), 2))
+        along = np.ones((2, len(own), len(poses), several))
         widest, any_stands = np.ones(len(own)), np.zeros(boxes.shape, np.bool_)
-        for r, row in enumerate(coef[v]):
-            mine = side["halo"][v] == r
-            if not mine.any():
-                continue
+        for a, r in enumerate(ranks[v]):
+            mine, row = side["halo"][v] == r, coef[v, r]
             f, n = np.unique(own[:, mine], axis=0, return_inverse=True)
             e, m = np.unique(poses[:, mine], axis=0, return_inverse=True)
             shape, at = (len(f), len(e)), (n.ravel()[:, None], m.ravel()[None, :])
@@ -72,19 +74,29 @@ def windows_of(
             most, stands = own[:, mine].max(axis=1), rank.stands[at]
             widest = np.maximum(widest, most)
             boxes *= rank.boxes[at] / most[:, None]
+            along[..., a] = rank.left[at][..., 1], rank.filled[at][..., 1]
             # A dimension of one rank may go on and leave it in place while all others fall back.
             for least, some in ((left, rank.left[at]), (filled, rank.filled[at])):
                 some[..., 0] = np.where(any_stands, some[..., 1], some[..., 0])
                 least[..., 0] = np.where(stands, least[..., 1], least[..., 0])
                 np.minimum(least, some, out=least)
             any_stands |= stands
-        tables.append(((boxes * widest[:, None])[..., None] * left, filled))
+        along[..., len(ranks[v]) :] = 0.0
+        least, filled = (
+            np.maximum(any_[..., None], one[:, :, None]) for any_, one in zip((left, filled), along, strict=True)
+        )
+        tables.append(((boxes * widest[:, None])[..., None, None] * least, filled))
     size = tuple(max(one[0].shape[k] for one in tables) for k in (0, 1))
-    all_boxes, all_filled = np.ones((2, spaces, *size, 2))
+    all_boxes, all_filled = np.ones((2, spaces, *size, 2, several))
     for v, (boxes, filled) in enumerate(tables):
         all_boxes[v, : boxes.shape[0], : boxes.shape[1]] = boxes
         all_filled[v, : filled.shape[0], : filled.shape[1]] = filled
     return Windows(pose, all_boxes, all_filled), np.split(number, np.cumsum([len(row) for row in rows])[:-1])
+
+
+def shared_ranks(halo: Ints) -> list[list[int]]:
+    """Return by data space the ranks that dimensions share; ``halo`` of its dimensions, see `SIDE`."""
+    return [np.unique(own[own >= 0]).tolist() for own in halo]
 
 
 @record
