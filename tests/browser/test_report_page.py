@@ -332,6 +332,7 @@ def many_points(folder: Path, count: int) -> ReportTables:
     return read_tables(folder, OPTIONS)
 
 
+@pytest.mark.slow
 def test_a_page_of_twenty_thousand_points_stays_small(tmp_path: Path) -> None:
     tables = many_points(tmp_path, 20_000)
     page = report_page(tables, tmp_path / "report.html")

@@ -73,7 +73,7 @@ def searched(case: Case, most: int) -> tuple[Target, MapSpace] | None:
     return (target, space) if 1 < sizes(space) <= most else None
 
 
-@in_shares(2000, first=200)
+@in_shares(2000, first=100)
 def test_the_search_finds_the_least_of_all_mappings(seeds: range) -> None:
     compared = 0
     for seed in seeds:

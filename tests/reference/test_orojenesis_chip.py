@@ -66,6 +66,7 @@ def two_levels(folder: Path) -> jl.Architecture:
     return jl.Architecture.read(folder / "two.yaml", energy=folder / "ert.yaml", constraints="none")
 
 
+@pytest.mark.slow
 def test_the_best_share_of_the_buffer_is_that_of_the_paper(tmp_path: Path) -> None:
     base = two_levels(tmp_path)
     by_memory, by_units = np.array([performance(base, share) for share in SHARES[1:-1]]).T
