@@ -56,10 +56,10 @@ class Lattice(NamedTuple):
         By data space and tile: words of the box; iterations outside of the dimensions that leave it in place.
     volume, boxes
         By data space, words that have to come in at least; and, by tile, those of all boxes.
-    ranks, seen, slides, moves
+    ranks, seen, moves
         By data space and rank that dimensions share: these dimensions as bits, 0 where there is none; and by tile,
-        where the innermost loop that moves the data space moves that rank: words that come in at least; the dimensions
-        whose loops may slide the tile, as bits; the share of steps that surely move it, where loops of several may.
+        where the innermost loop that moves the data space moves that rank: words that come in at least; the share of
+        steps that surely move it, where loops may cancel.
     loops
         By tile, the dimensions that loops may be over outside, as bits.
     shared
@@ -87,7 +87,6 @@ class Lattice(NamedTuple):
     boxes: Floats
     ranks: Ints
     seen: Floats
-    slides: Ints
     moves: Floats
     loops: Ints
     shared: Bools
@@ -195,37 +194,22 @@ def bits_of(dims: Bools) -> Ints:
     return found
 
 
-def _along_ranks(
-    layer: LayerArrays, side: Records, extent: Floats, boxes: list[Floats]
-) -> tuple[Ints, Floats, Ints, Floats]:
-    """Return `Lattice.ranks`, ``seen``, ``slides`` and ``moves``; ``boxes`` as `_plain` returns it."""
+def _along_ranks(layer: LayerArrays, side: Records, extent: Floats, boxes: list[Floats]) -> tuple[Ints, Floats, Floats]:
+    """Return `Lattice.ranks`, ``seen`` and ``moves``; ``boxes`` as `_plain` returns it."""
     ranks = shared_ranks(side["halo"])
     shape = len(ranks), max(map(len, ranks))
-    dims, slides = np.zeros(shape, np.int64), np.zeros((*shape, len(extent)), np.int64)
-    seen, moves = np.ones((2, *shape, len(extent)))
+    dims, (seen, moves) = np.zeros(shape, np.int64), np.ones((2, *shape, len(extent)))
     primes = np.array([np.inf, np.inf, *(factorised(n)[0][0] for n in range(2, int(layer.bounds.max()) + 1))])
+    least = primes[(layer.bounds // extent).astype(np.int64)]
     for v, own in enumerate(ranks):
         values = _values(layer.coef[v], layer.bounds)
         for a, r in enumerate(own):
-            row = layer.coef[v, r]
-            dims[v, a] = bits_of(row > 0)
+            mine = layer.coef[v, r] > 0
+            dims[v, a] = bits_of(mine)
             seen[v, a] = np.minimum(values[r] / boxes[v][r], 1.0) * boxes[v].prod(axis=0)
-            length = 1.0 + (extent - 1.0) @ row
-            slides[v, a] = bits_of((row > 0) & (row * extent < length[:, None]))
-            mine = np.flatnonzero(row)
-            step, left = (row[mine] * extent[:, mine]).astype(int), (layer.bounds[mine] // extent[:, mine]).astype(int)
             # Of the innermost loop's steps none stands.
-            moves[v, a] = np.where(_may_cancel(step, left - 1), 1.0 - 1.0 / primes[left].min(axis=1), 1.0)
-    return dims, seen, slides, moves
-
-
-def _may_cancel(step: Ints, most: Ints) -> Bools:
-    """Whether loops over the dimensions of a rank may leave it in place together, see `words.may_cancel`."""
-    if step.shape[1] > 2:
-        return np.ones(len(step), np.bool_)
-    (one, other), both = step.T, np.gcd(*step.T)
-    found: Bools = (other // both <= most[:, 0]) & (one // both <= most[:, 1])
-    return found
+            moves[v, a] = 1.0 - 1.0 / least[:, mine].min(axis=1)
+    return dims, seen, moves
 
 
 @njit(inline="always")
@@ -236,20 +220,6 @@ def seen_in(lattice: Lattice, price: Record, v: int, x: int) -> float:
         if lattice.ranks[v, a] != 0:
             words = min(words, lattice.seen[v, a, x] * price.apart)
     return float(words)
-
-
-@njit(inline="always")
-def words_along(lattice: Lattice, price: Record, v: int, a: int, x: int, loops: int) -> tuple[float, bool]:
-    """Words as `seen_in` says, where the innermost loop that moves the data space moves a rank that is shared.
-
-    ``loops`` are the dimensions of the rank that loops may be over outside, as bits. Returns also whether each step
-    surely moves that rank.
-    """
-    words = lattice.seen[v, a, x] * price.apart
-    moves = 1.0 if loops & (loops - 1) == 0 else lattice.moves[v, a, x]
-    if lattice.slides[v, a, x] & loops == 0:
-        words = max(words, lattice.boxes[v, x] * moves)
-    return float(min(words, lattice.boxes[v, x])), moves == 1.0
 
 
 @record

@@ -14,7 +14,6 @@ from jouleloop.optimum.group_lattice import (
     Rows,
     Table,
     unpack,
-    words_along,
 )
 
 
@@ -272,10 +271,13 @@ def _crossed_pj(lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, sh
     for a in range(lattice.ranks.shape[1]):
         loops = lattice.ranks[v, a] & lattice.loops[y] & price.loops
         if loops != 0:
-            words, alone = words_along(lattice, price, v, a, x, loops)
-            rank = a if alone else -1
+            stands = loops & (loops - 1) != 0 and windows.stands[v, own, pose, a]
+            words = lattice.seen[v, a, x] * price.apart
+            if windows.slides[v, own, pose, a] & loops == 0:
+                words = max(words, lattice.boxes[v, x] * (lattice.moves[v, a, x] if stands else 1.0))
+            words, rank = share * min(words, lattice.boxes[v, x]), -1 if stands else a
             boxes, instances = windows.boxes[v, own, pose, back, rank], windows.instances[v, own, pose, back, rank]
-            least_pj = min(least_pj, _passed_pj(lattice, edge, v, k, x, y, share * words, boxes, instances))
+            least_pj = min(least_pj, _passed_pj(lattice, edge, v, k, x, y, words, boxes, instances))
     if least_pj == np.inf:
         boxes, instances = windows.boxes[v, own, pose, back, -1], windows.instances[v, own, pose, back, -1]
         least_pj = _passed_pj(lattice, edge, v, k, x, y, share * lattice.boxes[v, x], boxes, instances)

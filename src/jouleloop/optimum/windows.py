@@ -26,11 +26,16 @@ class Windows(NamedTuple):
         space in place, and a rank that each step moves (see `Lattice.ranks`; last, any may): the boxes that a step asks
         for, over the widest of them that `Boundaries` takes off; and the share of instances that are filled by no link.
         At least, of steps that fetch.
+    stands, slides
+        By data space, factors, pose and rank, whether loops over it may leave it in place together, and the dimensions
+        whose loops may move the tile to one that overlaps, as bits.
     """
 
     pose: Ints
     boxes: Floats
     instances: Floats
+    stands: Bools
+    slides: Ints
 
 
 def windows_of(
@@ -47,51 +52,49 @@ def windows_of(
     rows
         By level the factors that an unrolling may have there.
     """
-    spaces = len(coef)
-    pose = np.zeros((spaces, len(extent)), np.int64)
-    factors = np.concatenate(rows)
-    number = np.zeros((len(factors), spaces), np.int64)
-    tables: list[tuple[Floats, Floats]] = []
+    shared, factors = side["halo"] >= 0, np.concatenate(rows)
+    own = [np.unique(np.where(mine, factors, 1), axis=0, return_inverse=True) for mine in shared]
+    poses = [np.unique(np.where(mine, extent, 1), axis=0, return_inverse=True) for mine in shared]
     ranks = shared_ranks(side["halo"])
-    several = max(map(len, ranks)) + 1
-    for v in range(spaces):
-        shared = side["halo"][v] >= 0
-        own, numbers = np.unique(np.where(shared, factors, 1), axis=0, return_inverse=True)
-        poses, places = np.unique(np.where(shared, extent, 1), axis=0, return_inverse=True)
-        # Some versions of NumPy return columns.
-        number[:, v], pose[v] = numbers.ravel(), places.ravel()
-        boxes, (left, filled) = np.ones((len(own), len(poses))), np.ones((2, len(own), len(poses), 2))
-        along = np.ones((2, len(own), len(poses), several))
-        widest, any_stands = np.ones(len(own)), np.zeros(boxes.shape, np.bool_)
-        for a, r in enumerate(ranks[v]):
-            mine, row = side["halo"][v] == r, coef[v, r]
-            f, n = np.unique(own[:, mine], axis=0, return_inverse=True)
-            e, m = np.unique(poses[:, mine], axis=0, return_inverse=True)
-            shape, at = (len(f), len(e)), (n.ravel()[:, None], m.ravel()[None, :])
-            rank = _Rank(np.ones(shape), np.zeros(shape, np.bool_), np.ones((*shape, 2)), np.ones((*shape, 2)))
-            _look_along(row[mine], e, f, bounds[mine], rank)
-            # One rank moves at least; what it leaves is left of all ranks.
-            most, stands = own[:, mine].max(axis=1), rank.stands[at]
-            widest = np.maximum(widest, most)
-            boxes *= rank.boxes[at] / most[:, None]
-            along[..., a] = rank.left[at][..., 1], rank.filled[at][..., 1]
-            # A dimension of one rank may go on and leave it in place while all others fall back.
-            for least, some in ((left, rank.left[at]), (filled, rank.filled[at])):
-                some[..., 0] = np.where(any_stands, some[..., 1], some[..., 0])
-                least[..., 0] = np.where(stands, least[..., 1], least[..., 0])
-                np.minimum(least, some, out=least)
-            any_stands |= stands
-        along[..., len(ranks[v]) :] = 0.0
-        least, filled = (
-            np.maximum(any_[..., None], one[:, :, None]) for any_, one in zip((left, filled), along, strict=True)
-        )
-        tables.append(((boxes * widest[:, None])[..., None, None] * least, filled))
-    size = tuple(max(one[0].shape[k] for one in tables) for k in (0, 1))
-    all_boxes, all_filled = np.ones((2, spaces, *size, 2, several))
-    for v, (boxes, filled) in enumerate(tables):
-        all_boxes[v, : boxes.shape[0], : boxes.shape[1]] = boxes
-        all_filled[v, : filled.shape[0], : filled.shape[1]] = filled
-    return Windows(pose, all_boxes, all_filled), np.split(number, np.cumsum([len(row) for row in rows])[:-1])
+    shape = len(coef), max(len(one) for one, _ in own), max(len(one) for one, _ in poses), max(map(len, ranks))
+    boxes, instances = np.ones((2, *shape[:3], 2, shape[3] + 1))
+    # Some versions of NumPy return columns.
+    pose, number = (np.stack([numbers.ravel() for _, numbers in found]) for found in (poses, own))
+    stands, slides = np.zeros(shape, np.bool_), np.zeros(shape, np.int64)
+    for v, (mine, others) in enumerate(zip(own, poses, strict=True)):
+        at = np.s_[v, : len(mine[0]), : len(others[0])]
+        found = Windows(pose[v], boxes[at], instances[at], stands[at], slides[at])
+        _look(coef[v, ranks[v]], side["halo"][v] == np.array(ranks[v])[:, None], mine[0], others[0], bounds, found)
+    windows = Windows(pose, boxes, instances, stands, slides)
+    return windows, np.split(number.T, np.cumsum([len(row) for row in rows])[:-1])
+
+
+def _look(coef: Ints, moved: Bools, own: Ints, poses: Ints, bounds: Ints, found: Windows) -> None:
+    """Write the tables of a data space, of its ranks that dimensions share alone; ``moved``: by which, by rank."""
+    boxes, (left, filled) = np.ones((len(own), len(poses))), np.ones((2, len(own), len(poses), 2))
+    along = np.zeros((2, *found.boxes.shape))
+    widest, any_stands = np.ones(len(own)), np.zeros(boxes.shape, np.bool_)
+    for a, (row, mine) in enumerate(zip(coef, moved, strict=True)):
+        f, n = np.unique(own[:, mine], axis=0, return_inverse=True)
+        e, m = np.unique(poses[:, mine], axis=0, return_inverse=True)
+        shape, at = (len(f), len(e)), (n.ravel()[:, None], m.ravel()[None, :])
+        none, (left_along, filled_along) = np.zeros(shape, np.int64), np.ones((2, *shape, 2))
+        rank = _Rank(np.ones(shape), none.astype(np.bool_), none, left_along, filled_along)
+        _look_along(row[mine], np.flatnonzero(mine), e, f, bounds[mine], rank)
+        # One rank moves at least; what it leaves is left of all ranks.
+        most, stands = own[:, mine].max(axis=1), rank.stands[at]
+        widest = np.maximum(widest, most)
+        boxes *= rank.boxes[at] / most[:, None]
+        found.stands[..., a], found.slides[..., a] = stands, rank.slides[at]
+        along[..., a] = rank.left[at][..., 1:], rank.filled[at][..., 1:]
+        # A dimension of one rank may go on and leave it in place while all others fall back.
+        for least, some in ((left, rank.left[at]), (filled, rank.filled[at])):
+            some[..., 0] = np.where(any_stands, some[..., 1], some[..., 0])
+            least[..., 0] = np.where(stands, least[..., 1], least[..., 0])
+            np.minimum(least, some, out=least)
+        any_stands |= stands
+    found.boxes[:] = (boxes * widest[:, None])[..., None, None] * np.maximum(left[..., None], along[0])
+    found.instances[:] = np.maximum(filled[..., None], along[1])
 
 
 def shared_ranks(halo: Ints) -> list[list[int]]:
@@ -105,20 +108,22 @@ class _Rank(NamedTuple):
 
     Attributes
     ----------
-    boxes, stands
-        How many boxes there are; whether the rank may stay in place while a loop over it goes on.
+    boxes, stands, slides
+        How many boxes there are; whether the rank may stay in place while a loop over it goes on; the dimensions whose
+        loops may move a tile to one that overlaps, as bits.
     left, filled
         Shares of boxes and instances with none a move away, at least, as a loop over the rank goes on and as any does.
     """
 
     boxes: Floats
     stands: Bools
+    slides: Ints
     left: Floats
     filled: Floats
 
 
 @njit
-def _look_along(coef: Ints, extents: Ints, factors: Ints, bounds: Ints, found: _Rank) -> None:
+def _look_along(coef: Ints, dims: Ints, extents: Ints, factors: Ints, bounds: Ints, found: _Rank) -> None:
     """Write what moves along a rank leave; its dimensions alone are given. What does not fit stays as it is."""
     reach = 0
     for d in range(coef.shape[0]):
@@ -133,6 +138,9 @@ def _look_along(coef: Ints, extents: Ints, factors: Ints, bounds: Ints, found: _
             held = instances_at(coef * extents[m], factors[n])
             step, times = coef * extents[m] * factors[n], bounds // (extents[m] * factors[n])
             onward, back = _moves(step, times, reach)
+            length = 1 + (coef * (extents[m] - 1)).sum()
+            for d in range(coef.shape[0]):
+                found.slides[n, m] += (1 << dims[d]) * int(step[d] < length)
             found.boxes[n, m], found.stands[n, m] = (held > 0).sum(), onward[reach]
             found.left[n, m, 0], found.filled[n, m, 0] = _left(held, onward)
             found.left[n, m, 1], found.filled[n, m, 1] = _left(held, onward | back)
