@@ -15,7 +15,7 @@ from jouleloop.optimum.regroup import Walks, regrouped
 #: How far a limit is above the bound at least, and how near the incumbent it stands instead of one between.
 _LEAST, _NEAR = 1.005, 1.02
 #: Most subproblems of the first round; a later one has at most twice as many as any before, if that are more.
-_MOST_AT_FIRST = 10_000
+_MOST_AT_FIRST = 2_500
 #: What of a limit no mapping is below once its round is over; the rest covers rounding.
 _ROUNDING = 1.0 - 1e-9
 
@@ -73,7 +73,10 @@ class Rounds:
     def begin(self, parts: Parts) -> bool:
         """Search some subproblems: let the limit take the place of the incumbent; return whether it is below."""
         self.limit_pj = self._asked_pj
-        self._most_parts = max(self._most_parts, 2 * int(parts.stand[0]["parts"]))
+        most = 2 * int(parts.stand[0]["parts"])
+        if most > self._most_parts:
+            # A limit that left too many may leave few enough now.
+            self._most_parts, self._beyond_pj = most, math.inf
         below = self._asked_pj < self.best[0]["energy_pj"]
         if below:
             self._held = self.best.copy()
