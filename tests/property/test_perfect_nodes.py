@@ -37,7 +37,7 @@ from jouleloop.optimum.descend import _bound_order
 from jouleloop.optimum.groups import Groups, groups_of
 from jouleloop.optimum.mesh import find_neighbours, has_windows
 from jouleloop.optimum.optimise import Search
-from jouleloop.optimum.order import free_group, run_length
+from jouleloop.optimum.order import free_group
 from jouleloop.optimum.path import asks, enter_pj, extents, floor_pj_of, least_cycles, next_cut
 from property.test_residual_nodes import orders_of
 from sample import ordered_factors
@@ -213,19 +213,16 @@ class Part:
         ordered = [self._follow_order(level, point, loops, nests[loops]) for loops in orders]
         found: tuple[float, float] = tuple(map(min, zip(*ordered, strict=True)))  # type: ignore[assignment]
         self.check(floor_pj, found[0], "cut", level, orders)
-        together: dict[tuple[Loops, int], float] = defaultdict(lambda: math.inf)
+        together: dict[Loops, float] = defaultdict(lambda: math.inf)
         for loops, (least_pj, _) in zip(orders, ordered, strict=True):
             moving[:n] = [d for d, _ in loops]
             start, stop = free_group(case.slots, level, moving, n)
             if start == 0 and stop > 1:
-                run = run_length(self.axis, moving, stop - 1)
-                together[loops[:1], -1] = min(together[loops[:1], -1], least_pj)
-                if 0 < run < stop - 1:
-                    together[loops[: run + 1], run] = min(together[loops[: run + 1], run], least_pj)
-        for (loops, run), least_pj in together.items():
+                together[loops[:1]] = min(together[loops[:1]], least_pj)
+        for loops, least_pj in together.items():
             moving[:n] = [d for d, _ in loops] + [d for d, f in orders[0] if (d, f) not in loops]
-            bound_pj = certain_pj + enter_pj(case, path, level, index, target, moving[:n], int(moving[0]), run)
-            self.check(bound_pj, least_pj, "orders", level, loops, run)
+            bound_pj = certain_pj + enter_pj(case, path, level, index, target, moving[:n], int(moving[0]))
+            self.check(bound_pj, least_pj, "orders", level, loops)
         return found
 
     def _follow_order(self, level: int, point: int, loops: Loops, nests: Tree) -> tuple[float, float]:

@@ -4,10 +4,8 @@ Each nest drawn from a mapspace is followed from the outermost level inward. At 
 and what they say lies ahead must not exceed what the nest costs.
 """
 
-import itertools
 import math
 import os
-import random
 from fractions import Fraction
 
 import numpy as np
@@ -20,10 +18,7 @@ from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.optimum.certificate import subject
-from jouleloop.optimum.descend import _bound_order
 from jouleloop.optimum.optimise import Search
-from jouleloop.optimum.order import run_length
-from jouleloop.optimum.path import enter_pj, place_loops
 from jouleloop.proof.cost import cost_of, nest_of
 from jouleloop.proof.design import Design, Factors
 from jouleloop.proof.lemmas import Loop
@@ -225,65 +220,3 @@ def compare_tiles(search: Search, bounds: Bounds, u: int, design: Design) -> int
             wanted = float(Fraction(int(exact)) * design.unit_pj)
             assert found == pytest.approx(wanted, rel=1e-11, abs=1e-9), (k, tile, found, wanted, str(search.problem))
     return points
-
-
-@by_kind(["general", "windows"], 4 * CASES, first=CASES)
-def test_orders_of_one_run_are_bounded_together(kind: str, seeds: range) -> None:
-    """No order of a cut costs less than the tables say of all that have its innermost loops up to another kind."""
-    compared = 0
-    for seed in seeds:
-        try:
-            space, target, _ = drawn(kind, seed)
-            search = Search(space, target.costs, target.semantics)
-        except (pytest.skip.Exception, InputError):
-            continue
-        if search.levels < 3 or len(search.candidates.ids) == 0:
-            continue
-        rng = random.Random(seed)
-        search.solver.fill_tables(0)
-        for _ in range(4):
-            compared += compare_orders(search, rng)
-    assert compared > len(seeds) // 4
-
-
-def compare_orders(search: Search, rng: random.Random) -> int:
-    """Draw a node below the outermost level and a cut of its tile; return how many orders had a bound to compare."""
-    case, path, level = search.solver.case, search.solver.path, search.levels - 2
-    axis, divisor = case.grid.axis, case.grid.divisor
-    dims = len(axis)
-
-    def inside(whole: list[int]) -> list[int]:
-        return [
-            rng.choice([k for k in range(w + 1) if divisor[d, w]["value"] % divisor[d, k]["value"] == 0])
-            for d, w in enumerate(whole)
-        ]
-
-    def loops(whole: list[int], part: list[int]) -> list[int]:
-        return [d for d in range(dims) if whole[d] != part[d]]
-
-    whole = [int(count) - 1 for count in axis["count"]]
-    index = inside(whole)
-    target = inside(index)
-    outer, inner = loops(whole, index), loops(index, target)
-    points = [int(np.dot(tile, axis["radix"])) for tile in (whole, index, target)]
-    if not case.tables.passes[level, points[2]]:
-        return 0  # the search does not look at orders there
-    rng.shuffle(outer)
-    path.node[level + 1]["loops"], path.node[level + 1]["point"] = 0, points[0]
-    place_loops(case, path, level + 1, points[1], np.array([*outer, 0]), len(outer))
-    path.node[level]["loops"], path.node[level]["point"] = len(outer), points[1]
-    path.certain_pj[level] = 0.0
-    extent = np.array([divisor[d, target[d]]["value"] * case.unrolled.inside[level - 1, d] for d in range(dims)])
-    compared = 0
-    for order in itertools.islice(itertools.permutations(inner), 24):
-        moving = np.array([*order, 0])
-        run = run_length(axis, moving, len(order))
-        if not 0 < run < len(order) or axis[order[0]]["kind"] < 0:
-            continue
-        _, bound_pj = _bound_order(case, path, level, points[2], moving, len(order), extent)
-        tiles = np.array(index), np.array(target)
-        together_pj = enter_pj(case, path, level, *tiles, moving[: len(order)], order[0], run)
-        if math.isfinite(bound_pj):
-            assert together_pj <= bound_pj * (1 + 1e-12), (order, run, str(search.problem))
-            compared += 1
-    return compared

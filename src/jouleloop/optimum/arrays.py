@@ -476,8 +476,6 @@ class Scratch(NamedTuple):
         Of no dimension: zeros, shape (dimensions,).
     open_tile
         Whether anything fits inside a tile: most are too large for the inner levels, and nothing is priced there.
-    roomless
-        Whether a tile is too large for the level inside the boundary at hand.
     left
         By dimension: whether anything is left where the innermost loop outside a boundary is over it.
     left_pj
@@ -502,7 +500,6 @@ class Scratch(NamedTuple):
     resumed_pj: Floats
     nowhere: Ints
     open_tile: Bools
-    roomless: Bools
     left: Bools
     left_pj: Floats
     line: Ints
@@ -783,7 +780,6 @@ def new_scratch(grid: Grid, levels: int, spaces: int, points: int) -> Scratch:
         np.empty(divisors),
         np.empty(divisors),
         np.zeros(dims, np.int64),
-        np.empty(points, np.bool_),
         np.empty(points, np.bool_),
         np.empty(dims, np.bool_),
         np.empty(levels),

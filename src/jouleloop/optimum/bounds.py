@@ -278,13 +278,10 @@ def fill_bounds(case: Case, points: int, certain_pj: float) -> None:
     _share_out(case, certain_pj)
     _open_innermost(case, points)
     for level in range(1, levels):
-        if 1 < level < levels - 1 and _passes_on(case, level - 1):
-            _pass_on(case, points, level)
-        else:
-            scratch.left[:] = False
-            if not _price_boundary(case, points, level, scratch.left_pj[level]):
-                ahead[levels - 1, 0] = ahead[levels - 1, points] = np.inf
-                return
+        scratch.left[:] = False
+        if not _price_boundary(case, points, level, scratch.left_pj[level]):
+            ahead[levels - 1, 0] = ahead[levels - 1, points] = np.inf
+            return
         ahead[level, 1 : 1 + points] = np.inf
         for k in range(kinds if level < levels - 1 else 0):
             first = grid.base[level, dims + k]
@@ -382,7 +379,7 @@ def _place_tile(axis: Records, divisor: Records, inside: Ints, level: int, scrat
 
 
 @njit
-def _fits(case: Case, level: int, point: int) -> bool:
+def _fits(case: Case, level: int) -> bool:
     """Write the words of a tile by data space; return whether the level inside has room for it, and it fills it."""
     coef, scratch, child = case.target.layer.coef, case.scratch, level - 1
     needed = 0.0
@@ -394,7 +391,6 @@ def _fits(case: Case, level: int, point: int) -> bool:
         if case.keep[child, v]:
             needed += words
         scratch.full_words[v] = words
-    scratch.roomless[point] = needed > case.target.hardware.levels[child].capacity_words
     return fits(case.target.hardware.levels[child], needed)
 
 
@@ -458,34 +454,6 @@ def _state_inside(axis: Records, sole: Ints, pair_of: Ints, weight: Ints, index:
 
 
 @njit
-def _passes_on(case: Case, child: int) -> bool:
-    """Whether a level keeps nothing, has no room to fill, no loop of its own and no network outside that charges."""
-    for v in range(case.keep.shape[1]):
-        if case.keep[child, v] or case.unrolled.edge[child, v].parent >= 0:
-            return False
-    for d in range(case.slots.shape[1]):
-        if case.slots[child, d].fixed != 1:
-            return False
-    return bool(case.target.hardware.levels[child].least_words <= 0.0)
-
-
-@njit
-def _pass_on(case: Case, points: int, level: int) -> None:
-    """Take over the bounds of the level inside, where it has no loop and nothing is filled into it."""
-    enter, ahead, base, axis = case.tables.enter, case.tables.ahead, case.grid.base, case.grid.axis
-    dims = axis.shape[0]
-    ahead[level, 0] = ahead[level - 1, 0]
-    for j in range(dims):
-        if axis[j].rest > 1:
-            states = case.grid.state[level, axis[j].kind, dims]
-            first, inner = base[level, j], base[level - 1, j]
-            for state in range(states):
-                enter[first + state] = enter[inner + state]
-    for point in range(points):
-        case.tables.passes[level, point] = case.scratch.open_tile[point]
-
-
-@njit
 def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool:
     """Price the boundary below ``level`` and all further in, for every state; close the tiles that do not fit.
 
@@ -508,14 +476,11 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
     for n in range(grid.state[level, -1, dims]):
         if n > 0:
             point = next_tile(sole, axis, index, point)
-        scratch.roomless[point] = _holds_roomless(case, level, point)
-        if scratch.roomless[point]:
-            open_tile[point] = False
         if not open_tile[point]:
             continue
         iterations = _place_tile(axis, grid.divisor, case.unrolled.inside, level, scratch)
         found = False
-        if _fits(case, level, point):
+        if _fits(case, level):
             _price_moves(case, level, iterations)
             if iterations == 1.0:
                 found = _price_whole(case, level, point, left_pj)
@@ -536,16 +501,6 @@ def _find_crossed(case: Case, level: int) -> None:
         scratch.shares[v] = False
         for d in range(side.shape[1]):
             scratch.shares[v] = scratch.shares[v] or side[v, d].halo >= 0
-
-
-@njit
-def _holds_roomless(case: Case, level: int, point: int) -> bool:
-    """Whether a tile that the level inside has no room for stands in this one."""
-    axis, sole, index, roomless = case.grid.axis, case.grid.sole[level], case.scratch.tile, case.scratch.roomless
-    found = False
-    for d in range(axis.shape[0]):
-        found = found or (index[d] > 0 and sole[d] < 0 and roomless[point - axis[d].radix])
-    return found
 
 
 @njit

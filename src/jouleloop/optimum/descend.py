@@ -45,7 +45,6 @@ from jouleloop.optimum.bounds import further, passable
 from jouleloop.optimum.lattice import digit
 from jouleloop.optimum.mesh import has_windows
 from jouleloop.optimum.order import (
-    ascends,
     decode_order,
     encode_order,
     free_group,
@@ -53,7 +52,6 @@ from jouleloop.optimum.order import (
     pop,
     push,
     reverse,
-    run_length,
     sort_by_rank,
     used_up,
 )
@@ -381,21 +379,14 @@ def _list_orders(case: Case, path: Path, steps: float, level: int, row: int, tal
     while more:
         counters[0].ticks += _ORDER_TICKS
         profile.orders += 1
-        if tally.log.used[0] < 0 and start == 0 and stop > 1:
-            # Orders that share their innermost loops follow each other, and the tables bound them together.
-            shared = 0
-            if moving[0] != innermost:
-                innermost = moving[0]
-                inward_pj = enter_pj(case, path, level, index, target, moving[:n], innermost, -1)
-                shared = 1 if beaten(mode, best, path.certain_pj[level] + inward_pj, steps) else 0
-            run = run_length(axis, moving, stop - 1)
-            if shared == 0 and 0 < run < stop - 1 and ascends(moving, run + 1, stop):
-                inward_pj = enter_pj(case, path, level, index, target, moving[:n], innermost, run)
-                shared = run + 1 if beaten(mode, best, path.certain_pj[level] + inward_pj, steps) else 0
-            if shared > 0:
+        if tally.log.used[0] < 0 and start == 0 and stop > 1 and moving[0] != innermost:
+            # Orders of one innermost loop follow each other, and the tables bound them together.
+            innermost = moving[0]
+            inward_pj = enter_pj(case, path, level, index, target, moving[:n], innermost)
+            if beaten(mode, best, path.certain_pj[level] + inward_pj, steps):
                 counters[0].cut_bound += 1
                 profile.orders_out += 1
-                reverse(moving, shared, stop)
+                reverse(moving, 1, stop)
                 more = order_after(moving, start, stop)
                 continue
         certain_pj, bound_pj = _bound_order(case, path, level, point, moving, n, extent)

@@ -3,7 +3,6 @@
 Whatever is found is a mapping of the space, so the optimum is no higher. Work is counted and not timed.
 """
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace, slot_array
 from jouleloop.model.arrays import SPATIAL, TEMPORAL, Bools, Ints, new_nest, new_work
-from jouleloop.model.encode import encode
+from jouleloop.model.encode import encode, narrowed
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import Objective
@@ -25,9 +24,9 @@ from jouleloop.model.semantics import rules_of
 from jouleloop.optimum.anneal import Model, Point, Room, anneal, value_of
 from jouleloop.optimum.arrays import MAX_PRIMES
 
-#: Which walks begin at the best mapping so far, the others at the simplest one; evaluations of each, at most, and for
-#: every slot that a prime factor may stand at: a second of work in all.
-_FROM_BEST = (False, False, False, True, True, False, False, False, False, False)
+#: By walk the number of its seed, and whether it begins at the best mapping so far; the others begin at a simple one.
+_WALKS = *((n, False) for n in (1, 2, 3)), (11, True), (12, True), *((n, False) for n in (4, 5, 6, 7, 8))
+#: Evaluations of each, at most, and for every slot that a prime factor may stand at: a second of work in all.
 EVALUATIONS, _EVALUATIONS_A_PLACE = 12_000, 50
 #: Temperature that a walk begins at: of those from the simplest mapping, and of those from the best one.
 _HOT, _WARM = 0.4, 0.05
@@ -73,16 +72,14 @@ class Walker:
         self.dims = np.flatnonzero(np.array(problem.bounds) > 1)
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
-        encoded = encode(problem, space.arch, costs, rules, space.reuse)
-        whole = encoded.layer
-        coef = np.ascontiguousarray(whole.coef[:, :, self.dims])
-        layer = whole._replace(coef=coef, bounds=np.ascontiguousarray(whole.bounds[self.dims]))
-        if ((coef != 0).sum(axis=2) > 1).any() and math.prod(x * y for x, y in space.arch.fanout) > _FAST_INSTANCES:
+        target = narrowed(encode(problem, space.arch, costs, rules, space.reuse), self.dims)
+        units, windows = math.prod(x * y for x, y in space.arch.fanout), (target.layer.coef != 0).sum(axis=2) > 1
+        if windows.any() and units > _FAST_INSTANCES:
             # Neighbours of windows on a large mesh take long to be counted: walks do without, `found` counts them.
-            layer.reuse["no_link_transfer"] = True
+            target.layer.reuse["no_link_transfer"] = True
         levels, spaces = len(space.temporal), len(problem.data_spaces)
         nest = new_nest(np.zeros((levels, spaces), np.bool_))
-        self.model = Model(encoded._replace(layer=layer), nest, new_work(levels, spaces))
+        self.model = Model(target, nest, new_work(levels, spaces))
         self.room = self._room(objective)
 
     def _room(self, objective: Objective) -> Room:
@@ -108,14 +105,15 @@ class Walker:
             np.array([float(objective.energy_power), float(objective.delay_power)]),
         )
 
-    def starts(self) -> list[Point]:
-        """Return simple mappings to begin at: what keeps least, and what keeps most, all loops outermost."""
-        fewest = [int(column.sum(axis=1).argmin()) for column in self.columns]
-        most = [int(column.sum(axis=1).argmax()) for column in self.columns]
-        points = [self._start(fewest), self._start(most)]
-        allowed = [one for one in points if one and math.isfinite(value_of(self.room, self.model, one))]
+    def start(self) -> Point | None:
+        """Return a simple mapping to begin at, all loops outermost, if one is allowed."""
+        kept = [column.sum(axis=1) for column in self.columns]
         # What keeps much leaves less room to move: it is for where nothing else is allowed.
-        return allowed[:1]
+        for choice in ([int(own.argmin()) for own in kept], [int(own.argmax()) for own in kept]):
+            point = self._start(choice)
+            if point is not None and math.isfinite(value_of(self.room, self.model, point)):
+                return point
+        return None
 
     def near(self, choice: Choice) -> Iterator[Choice]:
         """Yield the choices that differ by one level of one data space."""
@@ -210,11 +208,8 @@ class Outside:
         self._walker, self._solve, self._left, self._most_cycles = walker, solve, solved, most_cycles
         #: The best mapping so far.
         self.best: Incumbent | None = None
-        self._starts = walker.starts()
-        fresh, near = itertools.tee(_seeds(2 * len(_FROM_BEST)))
-        near = itertools.islice(near, len(_FROM_BEST), None)
-        walks = [(next(near if warm else fresh), warm) for warm in _FROM_BEST]
-        self._walks = walks[::-1] if self._starts else []
+        self._start = walker.start()
+        self._walks = list(_WALKS) if self._start else []
         self._found: list[tuple[float, Point]] = []
         self._waiting: list[Choice] = []
         self._seen: set[Choice] = set()
@@ -243,8 +238,10 @@ class Outside:
             self._search_one()
 
     def _walk(self) -> None:
-        seed, warm = self._walks.pop()
-        start = min(self._found, key=lambda one: one[0])[1] if warm else self._starts[0]
+        number, warm = self._walks.pop(0)
+        # Multiples of an odd number, below 2^62.
+        seed = (number * 0x2545F4914F6CDD1D) % (1 << 62) | 1
+        start = min(self._found, key=lambda one: one[0])[1] if warm or self._start is None else self._start
         value, point = self._walker.walk(start, seed, self._walker.evaluations, _WARM if warm else _HOT)
         self._found.append((value, point))
         self._take(self._walker.found(point))
@@ -273,8 +270,3 @@ class Outside:
             return
         if self.best is None or found.value < self.best.value:
             self.best = found
-
-
-def _seeds(count: int) -> Iterator[int]:
-    """Yield seeds of walks: multiples of an odd number, below 2^62."""
-    return ((n * 0x2545F4914F6CDD1D) % (1 << 62) | 1 for n in range(1, count + 1))

@@ -344,8 +344,6 @@ class PerfectKernel(Kernel):
             self.look_ticks = self.deep_ticks
         if deep:
             self._begin_groups()
-            if self.search.solver.enlarge():
-                self.search.solver.start(self.mode, self.best)
 
     def _begin_groups(self) -> None:
         """Begin to bound groups of unrollings, where energy alone is minimised and that was not done before."""

@@ -21,24 +21,6 @@ def reverse(order: Ints, start: int, stop: int) -> None:
 
 
 @njit
-def ascends(order: Ints, start: int, stop: int) -> bool:
-    """Whether ``order[start:stop]`` is the first of its permutations."""
-    rising = True
-    for a in range(start, stop - 1):
-        rising = rising and order[a] < order[a + 1]
-    return rising
-
-
-@njit
-def run_length(axis: Records, moving: Ints, most: int) -> int:
-    """How many of the first loops are of one kind, up to ``most``; none where the first is of no kind."""
-    n = 0
-    while n < most and axis[moving[0]].kind >= 0 and axis[moving[n]].kind == axis[moving[0]].kind:
-        n += 1
-    return n
-
-
-@njit
 def order_after(order: Ints, start: int, stop: int) -> bool:
     """Advance ``order[start:stop]`` to its next permutation; return False after the last."""
     i = stop - 2

@@ -143,13 +143,10 @@ def state_of(case: Case, path: Path, level: int, inner_point: int, total: int) -
 
 
 @njit
-def enter_pj(
-    case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, innermost: int, run: int
-) -> float:
+def enter_pj(case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, innermost: int) -> float:
     """Least energy [pJ] below a cut of the tile ``index`` over all orders of its loops with this one innermost.
 
-    ``moving`` holds the dimensions of those loops. If ``run`` is no less than 0, over those orders alone of which so
-    many of the first of them are the run that ends in the innermost, and another loop of the cut lies outside it.
+    ``moving`` holds the dimensions of those loops.
     """
     grid = case.grid
     axis = grid.axis
@@ -164,12 +161,7 @@ def enter_pj(
     for d in range(axis.shape[0]):
         start = index[d]
         started = kind >= 0 and axis[d].kind == kind and not axis[d].whole and level < top
-        if started and run >= 0:
-            start = target[d]
-            for a in range(run):
-                if moving[a] == d:
-                    start = index[d]
-        elif started and alone:
+        if started and alone:
             start = _run_start(case, path, loops, kind, d, index[d])
         place = digit_of(grid.sole[level], grid.pair_of, d, started, start, target[d])
         if place < 0:
@@ -191,7 +183,7 @@ def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, m
         return float(case.tables.enter[case.grid.base[level, path.loops[loops - 1].dim] + state])
     least_pj = np.inf
     for innermost in moving:
-        least_pj = min(least_pj, enter_pj(case, path, level, index, target, moving, innermost, -1))
+        least_pj = min(least_pj, enter_pj(case, path, level, index, target, moving, innermost))
     return least_pj
 
 

@@ -25,7 +25,6 @@ from jouleloop.optimum.arrays import (
     ENTER,
     FINAL,
     FLOORS,
-    KEPT,
     MOST_KEYS,
     NEIGHBOURS,
     NEVER,
@@ -60,7 +59,7 @@ from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.costs import anywhere
 from jouleloop.optimum.descend import beaten, descend, limit_of, start_descent
 from jouleloop.optimum.floors import Floors
-from jouleloop.optimum.groups import Groups
+from jouleloop.optimum.groups import Groups, kept_of
 from jouleloop.optimum.lattice import fill_grid, find_kinds, new_grid
 from jouleloop.optimum.mesh import find_neighbours, has_windows
 from jouleloop.optimum.order import pop, push
@@ -90,9 +89,9 @@ _SPREAD_TICKS = 100
 _CELLS_A_TICK = 16
 #: Unrollings that are sketched between two looks at whether to stop.
 _SKETCHED_AT_ONCE = 8192
-#: Most entries of all tables together, 400 MB of them, and 1 GB in a search that takes long. Where it takes more,
-#: tables know less of where runs started: weaker bounds, the same optimum.
-MOST_CELLS, LONG_CELLS = 50_000_000, 125_000_000
+#: Most entries of all tables together, 1 GB. Where it takes more, tables know less of where runs started: weaker
+#: bounds, the same optimum.
+MOST_CELLS = 125_000_000
 
 
 @njit
@@ -381,29 +380,7 @@ class Solver:
 
     def keep_of(self, part: int) -> Bools:
         """Return what a part keeps, shape (levels, data spaces)."""
-        choice, bits = int(self.parts.choice[part]), self.parts.bits
-        keep: Bools = np.where(bits < 0, bits == KEPT, (choice >> np.maximum(bits, 0)) & 1 == 0)
-        return keep
-
-    def enlarge(self) -> bool:
-        """Let tables know all starts of runs that `LONG_CELLS` have room for; return whether there were fewer before.
-
-        Parts that wait are bounded anew, once `start` has begun the search again.
-        """
-        case, parts = self.case, self.parts
-        if not case.grid.axis["whole"].any():
-            return False
-        grid, cells, _ = new_grid(case.target.layer.bounds, case.grid.axis["kind"].copy(), case.slots, LONG_CELLS)
-        if cells <= len(case.tables.enter):
-            return False
-        try:
-            tables = case.tables._replace(enter=np.empty(cells))
-        except MemoryError:  # the search goes on with the tables that it has
-            return False
-        self.case = case._replace(grid=grid, tables=tables)
-        parts.stage[parts.stage == FINAL] = SPREAD
-        parts.stand[0]["tabled"] = -1
-        return True
+        return kept_of(self.parts, int(self.parts.choice[part]))
 
     def list_all(self) -> None:
         """Make all choices of what is kept parts, choices outermost, in their order."""

@@ -185,7 +185,8 @@ def test_a_search_of_one_choice_does_not_begin_once_somebody_has_stopped_all() -
 def test_walks_leave_their_start_as_it_is() -> None:
     space, design = open_design("simba", "fc:64x48")
     walker = Walker(space, design.target(space.problem).costs, OBJECTIVES["energy"], "timeloop-3.0.3", space.columns)
-    (start,) = walker.starts()
+    start = walker.start()
+    assert start is not None
     before = [array.copy() for array in start]
     walker.walk(start, 1, 500)
     assert all(np.array_equal(now, then) for now, then in zip(start, before, strict=True))

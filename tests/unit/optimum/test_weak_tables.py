@@ -9,8 +9,8 @@ from jouleloop.api.project import load_target
 from jouleloop.engines.native import NativeEngine
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.optimum import optimise, solve
-from jouleloop.optimum.optimise import Search, search_mapspace
+from jouleloop.optimum import solve
+from jouleloop.optimum.optimise import Search
 from jouleloop.workload.sizes import parse_layer
 from shares import slow_after
 
@@ -48,30 +48,6 @@ def test_weak_tables_are_smaller_and_their_bounds_no_higher(monkeypatch: pytest.
     assert weak.case.tables.enter.size < strong.case.tables.enter.size
     for part in range(len(strong.bound_pj)):
         assert weak.fill_tables(part) <= strong.fill_tables(part) * (1 + 1e-12)
-
-
-def test_a_search_that_takes_long_has_larger_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its optimum is the same, its parts are bounded anew, and it takes fewer nodes than with weak tables alone."""
-    target = load_target("simba", semantics="timeloop-3.0.3", constraints="arch-only")
-    problem = parse_layer("conv:C13xM11xP12xQ12xR3xS3").problem()
-    chosen = target.for_shape(problem.shape)
-    space = build_mapspace(problem, chosen.arch, chosen.constraints)
-    strong = Search(space, chosen.costs, chosen.semantics).solver
-    assert not strong.enlarge()
-    monkeypatch.setattr(solve, "MOST_CELLS", 1)
-    larger = Search(space, chosen.costs, chosen.semantics).solver
-    weak_pj = larger.fill_tables(0)
-    assert larger.enlarge()
-    assert not larger.enlarge()
-    assert weak_pj < larger.fill_tables(0) == strong.fill_tables(0)
-
-    weak = search_mapspace(space, chosen.costs)
-    monkeypatch.setattr(optimise, "_ALONE_TICKS", 10_000)
-    monkeypatch.setattr(optimise, "_MANY_TICKS", 10_000)
-    found = search_mapspace(space, chosen.costs)
-    assert found.optimal
-    assert found.mapping == weak.mapping
-    assert found.pruned["nodes"] < 0.1 * weak.pruned["nodes"]
 
 
 @pytest.mark.parametrize("kind", slow_after(1, ["windows", "general", "arrays"]))
