@@ -11,6 +11,7 @@ from jouleloop.proof import limits, ways
 from jouleloop.proof.chain import FusedChain, Task
 from jouleloop.proof.charges import Energy
 from jouleloop.proof.design import Design, Factors, divisors
+from jouleloop.proof.limits import Steps
 from jouleloop.proof.perfect import Verdict
 from jouleloop.proof.rules import ROUNDING, Refused
 from jouleloop.proof.tables import Bounds
@@ -33,12 +34,11 @@ class Floors:
     """What mappings of tasks cost at least [units of the chain]; ``stated`` holds for so many words or fewer."""
 
     chain: FusedChain
+    verdict: Verdict = field(default_factory=Verdict)
     stated: dict[Task, list[tuple[int, Energy]]] = field(default_factory=dict)
     _larger: dict[int, dict[Factors, bool]] = field(default_factory=dict)
     _onces: dict[tuple[Any, ...], Energy] = field(default_factory=dict)
     _scopes: dict[Scope, tuple[Energy, Least | None]] = field(default_factory=dict)
-    #: How many were looked at.
-    ways: int = 0
 
     def state(self, task: Task, room: int, energy_pj: float) -> None:
         """Add a floor."""
@@ -46,7 +46,7 @@ class Floors:
         self._scopes.clear()
 
     def _once_of(self, about: Data) -> Energy:
-        energy_pj = once_of(Design(about))
+        energy_pj = once_of(Design(about), self.verdict.steps)
         return energy_pj if energy_pj == math.inf else math.floor(energy_pj / self.chain.unit_pj)
 
     @kept
@@ -106,6 +106,8 @@ class Floors:
 
     def way(self, way: Way, below: Energy) -> Least | None:
         """Return the least that a way costs, None where that is not below an energy."""
+        self.verdict.ways += 1
+        self.verdict.steps.add(10)
         count = len(way.parts)
         low = [self.part(part, alone=count < 3) for part in way.parts]
         runs = [(i, j) for i in range(count) for j in range(i, min(i + max(1, count - 1), count))]
@@ -143,7 +145,6 @@ class Floors:
                 return known if known and known.energy < below else None
         least = None
         for way in ways.ways(self.chain, scope):
-            self.ways += 1
             least = self.way(way, least.energy if least else below) or least
         self._scopes[scope] = below, least
         return least
@@ -154,12 +155,11 @@ class Floors:
             price = prices[scope.first + len(scope.sizes)] - prices[scope.first]
             # Costs are no less than 0.
             for way in ways.ways(self.chain, scope) if price > 0 else ():
-                self.ways += 1
                 while least := self.way(way, price):
                     yield way, least, price
 
 
-def once_of(design: Design) -> Fraction | float:
+def once_of(design: Design, looked: Steps) -> Fraction | float:
     """Return the least over all subproblems of *every word once* [pJ]; infinite where there is none."""
     found = [
         bounds.once()
@@ -167,6 +167,7 @@ def once_of(design: Design) -> Fraction | float:
         for factors in design.subproblems
         if (bounds := Bounds(design, keep, factors)).fits(len(keep) - 1, bounds.rest)
     ]
+    looked.add(10 * len(found))
     return Fraction(min(found)) * design.unit_pj if found else math.inf
 
 
@@ -191,7 +192,7 @@ class ChainVerifier:
         prices = [Fraction(price) * (1 - ROUNDING) / self.chain.unit_pj for price in self.data["prices"]]
         if prices[0] or self.data["prices"][-1] != self.data["value"]:
             raise Refused("the prices do not go from 0 to the value")
-        floors = Floors(self.chain)
+        floors = Floors(self.chain, self.verdict)
         for number, statement in enumerate(self.data["statements"]):
             floors.state(*self.stated(number, statement))
         for way, least, price in floors.open_ways(prices):
@@ -201,7 +202,6 @@ class ChainVerifier:
             text = f"{names} in one group, for {shown or 'no loop'}, holding {held}: nothing shows that it costs"
             wanted_pj, least_pj = (float(one * self.chain.unit_pj) for one in (price, least.energy))
             raise Refused(f"{text} {wanted_pj!r} pJ, but {least_pj!r} at least")
-        self.verdict.ways = floors.ways
         return self.verdict
 
     def claimed(self, scope: Scope, data: Data) -> Fraction:

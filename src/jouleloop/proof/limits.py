@@ -1,18 +1,39 @@
-"""What one verification may take: processor seconds and memory, so that a hostile file ends with a clear line."""
+"""What one verification may take: processor seconds and memory, so that a hostile file ends with a clear line.
+
+What a writer states is held to steps, which are the same on every machine.
+"""
 
 import contextlib
+import math
 import resource
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import FrameType
 
 #: Processor seconds and bytes beyond what the process holds already.
 SECONDS, MEMORY_BYTES = 20.0, 10**9
+#: Steps of a verification that a writer allows.
+MOST_STEPS = 1_000_000
 
 
 class Exceeded(Exception):  # noqa: N818 - a verdict, not an error of the program
     """Verifying takes more than allowed; the text says which limit."""
+
+
+@dataclass
+class Steps:
+    """Counts what is looked at; raises `Exceeded` beyond ``most``."""
+
+    most: float = math.inf
+    count: int = 0
+
+    def add(self, number: int = 1) -> None:
+        """Count some steps."""
+        self.count += number
+        if self.count > self.most:
+            raise Exceeded(f"it takes more than {self.most:,} steps")
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -10,18 +10,20 @@ from jouleloop.proof.charges import Energy
 from jouleloop.proof.cost import cost_of, shown
 from jouleloop.proof.design import Design, Factors, Keep, Nest
 from jouleloop.proof.lemmas import Loop
+from jouleloop.proof.limits import Steps
 from jouleloop.proof.rules import Objective, Refused, check_bound
 from jouleloop.proof.tables import Bounds
 
 
 @dataclass
 class Verdict:
-    """Subproblems; cuts of tiles left out inside them; nests evaluated one by one; of a chain, ways to run a group."""
+    """Subproblems; cuts of tiles left out inside them; nests evaluated one by one; of a chain, ways to run a group; steps."""
 
     parts: int = 0
     cuts: int = 0
     nests: int = 0
     ways: int = 0
+    steps: Steps = field(default_factory=Steps)
 
 
 @dataclass
@@ -40,7 +42,7 @@ class Part:
     def verify(self, part: dict[str, Any]) -> None:
         """Raise `Refused` where a part of a certificate is no argument."""
         bounds, claimed_pj = Bounds(self.design, self.keep, self.factors), part["bound_pj"]
-        self.bounds = bounds
+        self.bounds, bounds.looked = bounds, self.verdict.steps
         if not bounds.fits(len(self.keep) - 1, bounds.rest):
             return
         if part["lemma"] == "bound":
@@ -110,6 +112,7 @@ class Part:
             temporal = tuple(tuple((d, end) for d, end, _ in level) for level in filled)
             for spatial in (one for member in self.members for one in self.design.arrangements(member)):
                 self.verdict.nests += 1
+                self.verdict.steps.add(20)
                 nest = Nest(self.keep, temporal, spatial)
                 cost = cost_of(self.design, nest)
                 if cost is not None and self.objective.worth(*cost) < self.limit:

@@ -9,11 +9,17 @@ from functools import cache, cached_property
 from jouleloop.proof.charges import Energy
 from jouleloop.proof.design import Factors, divisors, primes
 from jouleloop.proof.lemmas import Boundaries, Loop
+from jouleloop.proof.limits import Steps
 from jouleloop.proof.unrolled import kept, kept_below
 
 
 class Bounds(Boundaries):
     """Lower bounds under one choice of what is kept and one unrolling; what is no less than ``most`` counts as that."""
+
+    @cached_property
+    def looked(self) -> Steps:
+        """Counts states of tile tables."""
+        return Steps()
 
     @cached_property
     def alike(self) -> list[list[bool]]:
@@ -134,6 +140,7 @@ class Bounds(Boundaries):
 
     def below(self, level: int, tile: Factors, j: int | None, start: Factors, most: Energy) -> Energy:
         """Least energy from the boundary below a level inward, given the tile inside and the innermost loop outside."""
+        self.looked.add()
         if not self.fits(level - 1, tile):
             return most
         here, further = self.least_at(level, tile, j, start)
