@@ -87,6 +87,8 @@ class Design:
         self.open_ranks = [[rank for rank in own if any(self.bounds[d] > 1 for d in rank)] for own in self.ranks]
         #: By data space and dimension, whether it leaves the data space in place.
         self.still = [[all(d not in rank for rank in own) for d in range(len(self.dims))] for own in self.ranks]
+        #: By data space, the open dimensions that do.
+        self.stays = [[d for d, stays in enumerate(own) if stays and self.bounds[d] > 1] for own in self.still]
         #: By data space and dimension: the rank that it shares with another open dimension, None where it shares none.
         self.shared = [[self._shared(ranks, d) for d in range(len(self.dims))] for ranks in self.ranks]
         rules = RULES[data["semantics"]]
@@ -96,6 +98,8 @@ class Design:
         self.resumes = bool(data.get("resumes"))
         #: What `jouleloop.proof.counts` has counted.
         self.walks: dict[Any, Any] = {}
+        #: What `Boundaries.repeated` has priced, by what it is of (``own``) and all else on which that depends.
+        self.crossings: dict[Any, Any] = {}
         self.levels = hardware.levels[::-1]
         stated = [[one.read_pj, one.write_pj, one.update_pj, one.leak_pj] for one in self.levels]
         known = [hardware.compute_pj, *(energy for row in stated for energy in row)]
@@ -159,6 +163,28 @@ class Design:
             if d in rank and self.bounds[d] > 1 and sum(self.bounds[e] > 1 for e in rank) > 1:
                 return r
         return None
+
+    @cached_property
+    def single(self) -> list[bool]:
+        """By data space, whether one open dimension at most moves each rank, and leaves no gaps."""
+        bounds = self.bounds
+        return [all(sum(c for d, c in rank.items() if bounds[d] > 1) < 2 for rank in own) for own in self.ranks]
+
+    @cached_property
+    def own(self) -> list[tuple[Any, ...]]:
+        """By data space, all on which a boundary depends that differs between parts of a layer of a chain."""
+        moved = [{d for rank in own for d in rank} for own in self.ranks]
+        return [(v, self.resumes, *self.empty, *(self.bounds[d] for d in sorted(dims))) for v, dims in enumerate(moved)]
+
+    @cached_property
+    def alike(self) -> list[list[bool]]:
+        """By dimension, which ones are of its kind, as they leave one data space in place; none where it moves all."""
+        still = [[d for d, stays in enumerate(own) if stays] for own in self.still]
+        kind = [d if any(d in own for own in still) else None for d in range(len(self.dims))]
+        for own in still:
+            together = {kind[d] for d in own}
+            kind = [own[0] if k in together else k for k in kind]
+        return [[one is not None and other == one for other in kind] for one in kind]
 
     @cached_property
     def gapped(self) -> bool:
@@ -246,9 +272,8 @@ class Design:
                 if next(self.spatial_orders(k, chosen), None) is not None:
                     yield chosen
                 return
-            for factor in range(1, min(room, left[d]) + 1):
-                admitted = factor == 1 if slot is None else slot.admits(d, factor)
-                if admitted and (left[d] % factor == 0 or not divide):
+            for factor in divisors(left[d]) if divide else range(1, min(room, left[d]) + 1):
+                if factor <= room and (factor == 1 if slot is None else slot.admits(d, factor)):
                     yield from choose(d + 1, room // factor, (*chosen, factor))
 
         yield from choose(0, math.prod(self.levels[k].fanout), ())

@@ -39,14 +39,17 @@ class Floors:
     _larger: dict[int, dict[Factors, bool]] = field(default_factory=dict)
     _onces: dict[tuple[Any, ...], Energy] = field(default_factory=dict)
     _scopes: dict[Scope, tuple[Energy, Least | None]] = field(default_factory=dict)
+    _crossings: dict[tuple[int, bool], dict[Any, Any]] = field(default_factory=dict)
 
     def state(self, task: Task, room: int, energy_pj: float) -> None:
         """Add a floor."""
         self.stated.setdefault(task, []).append((room, Fraction(energy_pj) / self.chain.unit_pj))
         self._scopes.clear()
 
-    def _once_of(self, about: Data) -> Energy:
-        energy_pj = once_of(Design(about), self.verdict.steps)
+    def _once_of(self, about: Data, kind: tuple[int, bool]) -> Energy:
+        design = Design(about)
+        design.crossings = self._crossings.setdefault(kind, {})
+        energy_pj = once_of(design, self.verdict.steps)
         return energy_pj if energy_pj == math.inf else math.floor(energy_pj / self.chain.unit_pj)
 
     @kept
@@ -56,7 +59,9 @@ class Floors:
             return math.inf
         key = self.chain.counted(task)
         if key not in self._onces:
-            self._onces[key] = self._once_of(self.chain.about(task._replace(whole=key[0]), self.chain.capacity))
+            self._onces[key] = self._once_of(
+                self.chain.about(task._replace(whole=key[0]), self.chain.capacity), (task.layer, False)
+            )
         return self._onces[key]
 
     def of(self, task: Task, room: int) -> Energy:
@@ -75,7 +80,7 @@ class Floors:
     @kept
     def _cut(self, k: int, sizes: Factors) -> Energy:
         """Return the same for sums of one size."""
-        return self._once_of(self.chain.inside(k, sizes)) * (math.prod(self.chain.layers[k].bounds) // math.prod(sizes))
+        return self._once_of(self.chain.inside(k, sizes), (k, True)) * (math.prod(self.chain.layers[k].bounds) // math.prod(sizes))
 
     def part(self, part: Part, *, alone: bool) -> Energy:
         """Return what a layer costs at least, whatever groups lie inside: where ``alone``, of one layer each."""

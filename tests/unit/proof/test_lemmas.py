@@ -57,7 +57,7 @@ def single_bounds(seed: int, rng: random.Random) -> Bounds | None:
     part = rng.choice(data["parts"])
     keep = tuple(tuple(map(bool, level)) for level in part["keep"])
     bounds = Bounds(Design(data), keep, tuple(map(tuple, part["unrolling"])))
-    return bounds if any(bounds.single) else None
+    return bounds if any(bounds.design.single) else None
 
 
 def test_words_pass_further_in_as_often_as_outside_or_more() -> None:
@@ -75,7 +75,7 @@ def test_words_pass_further_in_as_often_as_outside_or_more() -> None:
             loops += [(d, tile[d] // cut[d], cut[d]) for d in order if cut[d] < tile[d]]
             tile = cut
             states.append((tile, [*loops]))
-        for v in (v for v, single in enumerate(bounds.single) if single):
+        for v in (v for v, single in enumerate(bounds.design.single) if single):
             once = bounds.design.words(v, bounds.rest)
             words = [fetches(bounds, v, outside) * bounds.design.words(v, cut) for cut, outside in states]
             for place, (cut, outside) in enumerate(states):
@@ -90,7 +90,7 @@ def test_smaller_tiles_take_no_less_of_single_data_spaces() -> None:
     compared = 0
     for seed in range(5000, 5040):
         bounds = single_bounds(seed, random.Random(seed))
-        if bounds is None or not all(bounds.single):
+        if bounds is None or not all(bounds.design.single):
             continue
         top, dims = len(bounds.keep) - 1, range(len(bounds.rest))
         for tile in itertools.islice(bounds.design.cuts(top, bounds.rest), 40):
@@ -122,5 +122,5 @@ def test_bounds_are_those_of_all_cuts_up_to_what_is_asked_for() -> None:
             for share in (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100), Fraction(1), Fraction(11, 10)):
                 most = exact * share
                 assert Bounds(*about).least(most) == min(most, exact), (kind, seed)
-                compared[all(Bounds(*about).single)] += 1
+                compared[all(Bounds(*about).design.single)] += 1
     assert min(compared[True], compared[False]) > 50
