@@ -39,16 +39,18 @@ from jouleloop.proof.rules import Refused
 from jouleloop.proof.ways import runs_of, scopes_of, ways
 from shares import in_shares
 
+ONCE_OF = Floors._once_of
+
 
 @pytest.fixture(autouse=True, scope="module")
 def _designs_are_bounded_once() -> Iterator[None]:
     """Keep what every word once costs in a design: an attack leaves most designs of a certificate as they are."""
-    once_of, kept = Floors._once_of, dict[tuple[str, Fraction], Energy]()
+    kept = dict[tuple[str, Fraction], Energy]()
 
     def once(floors: Floors, about: dict[str, Any], kind: tuple[int, bool]) -> Energy:
         key = json.dumps(about, sort_keys=True), floors.chain.unit_pj
         if key not in kept:
-            kept[key] = once_of(floors, about, kind)
+            kept[key] = ONCE_OF(floors, about, kind)
         return kept[key]
 
     with pytest.MonkeyPatch.context() as patch:
@@ -116,7 +118,8 @@ def test_what_counts_is_all_that_every_word_once_depends_on(seeds: range) -> Non
         tasks = {run.task for part in parts for run in runs_of(chain, part) if not chain.contradicts(run.task)}
         floors, known = Floors(chain), set[Any]()
         for task in sorted(tasks, key=repr)[:400]:
-            own = Floors(chain)._once_of(chain.about(task, chain.capacity), (task.layer, False))
+            # Nothing is priced before.
+            own = ONCE_OF(Floors(chain), chain.about(task, chain.capacity), (task.layer, False))
             # What is whole may leave no mapping.
             assert floors.once(task) == own or own == math.inf, (seed, task)
             shared += (key := chain.counted(task)) in known

@@ -51,10 +51,10 @@ def certify_chain(search: ChainSearch, result: ChainResult) -> Data:
     try:
         writer = _Writer(search, data["prices"], Floors(FusedChain(data)))
         # It tries floors that it does not state.
-        writer.floors.verdict.steps.most = 3 * limits.MOST_STEPS
+        writer.floors.verdict.most_steps = 3 * limits.MOST_CHAIN_STEPS
         found = {"chain_certificate": 1, **data, "statements": list(writer.statements())}
         verifier = ChainVerifier(found)
-        verifier.verdict.steps.most = limits.MOST_STEPS
+        verifier.verdict.most_steps = limits.MOST_CHAIN_STEPS
         verifier.run()
     except (_NoArgument, limits.Exceeded) as error:
         found = {"claim": str(error), **data}
@@ -171,7 +171,7 @@ class _Writer:
     def close(self, least: Least, price: Fraction) -> bool:
         """State floors of the mappings of a way that close it, of the whole level or of its own room, if there are."""
         # A part is searched in about so many steps.
-        self.floors.verdict.steps.add(1000)
+        self.floors.verdict.took(1000)
         missing = float((price - least.energy) * self.floors.chain.unit_pj)
         for own in (False, True):
             leaves = [self.gain(leaf, leaf.room if own else self.floors.chain.capacity) for leaf in least.leaves]

@@ -11,8 +11,7 @@ from jouleloop.proof import limits, ways
 from jouleloop.proof.chain import FusedChain, Task
 from jouleloop.proof.charges import Energy
 from jouleloop.proof.design import Design, Factors, divisors
-from jouleloop.proof.limits import Steps
-from jouleloop.proof.perfect import Verdict
+from jouleloop.proof.limits import WAY_STEPS, Verdict
 from jouleloop.proof.rules import ROUNDING, Refused
 from jouleloop.proof.tables import Bounds
 from jouleloop.proof.unrolled import kept
@@ -47,10 +46,17 @@ class Floors:
         self._scopes.clear()
 
     def _once_of(self, about: Data, kind: tuple[int, bool]) -> Energy:
+        """Return the least over all subproblems of *every word once*; infinite where there is none."""
         design = Design(about)
         design.crossings = self._crossings.setdefault(kind, {})
-        energy_pj = once_of(design, self.verdict.steps)
-        return energy_pj if energy_pj == math.inf else math.floor(energy_pj / self.chain.unit_pj)
+        found = [
+            bounds.once()
+            for keep in design.keeps
+            for factors in design.subproblems
+            if (bounds := Bounds(design, keep, factors)).fits(len(keep) - 1, bounds.rest)
+        ]
+        self.verdict.took(WAY_STEPS * len(found))
+        return math.floor(Fraction(min(found)) * design.unit_pj / self.chain.unit_pj) if found else math.inf
 
     @kept
     def once(self, task: Task) -> Energy:
@@ -59,9 +65,8 @@ class Floors:
             return math.inf
         key = self.chain.counted(task)
         if key not in self._onces:
-            self._onces[key] = self._once_of(
-                self.chain.about(task._replace(whole=key[0]), self.chain.capacity), (task.layer, False)
-            )
+            about = self.chain.about(task._replace(whole=key[0]), self.chain.capacity)
+            self._onces[key] = self._once_of(about, (task.layer, False))
         return self._onces[key]
 
     def of(self, task: Task, room: int) -> Energy:
@@ -80,7 +85,8 @@ class Floors:
     @kept
     def _cut(self, k: int, sizes: Factors) -> Energy:
         """Return the same for sums of one size."""
-        return self._once_of(self.chain.inside(k, sizes), (k, True)) * (math.prod(self.chain.layers[k].bounds) // math.prod(sizes))
+        times = math.prod(self.chain.layers[k].bounds) // math.prod(sizes)
+        return self._once_of(self.chain.inside(k, sizes), (k, True)) * times
 
     def part(self, part: Part, *, alone: bool) -> Energy:
         """Return what a layer costs at least, whatever groups lie inside: where ``alone``, of one layer each."""
@@ -111,8 +117,7 @@ class Floors:
 
     def way(self, way: Way, below: Energy) -> Least | None:
         """Return the least that a way costs, None where that is not below an energy."""
-        self.verdict.ways += 1
-        self.verdict.steps.add(10)
+        self.verdict.took(WAY_STEPS, ways=1)
         count = len(way.parts)
         low = [self.part(part, alone=count < 3) for part in way.parts]
         runs = [(i, j) for i in range(count) for j in range(i, min(i + max(1, count - 1), count))]
@@ -162,18 +167,6 @@ class Floors:
             for way in ways.ways(self.chain, scope) if price > 0 else ():
                 while least := self.way(way, price):
                     yield way, least, price
-
-
-def once_of(design: Design, looked: Steps) -> Fraction | float:
-    """Return the least over all subproblems of *every word once* [pJ]; infinite where there is none."""
-    found = [
-        bounds.once()
-        for keep in design.keeps
-        for factors in design.subproblems
-        if (bounds := Bounds(design, keep, factors)).fits(len(keep) - 1, bounds.rest)
-    ]
-    looked.add(10 * len(found))
-    return Fraction(min(found)) * design.unit_pj if found else math.inf
 
 
 class ChainVerifier:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jouleloop.proof.boxes import values
 from jouleloop.proof.charges import Charges, Energy
@@ -103,15 +103,12 @@ class Boundaries(Charges):
         # What is unrolled further in matters to offsets in windows alone.
         apart = () if self.design.single[v] else self.offsets(level, v)
         key = level, times, self.keep_of[v], self.factors[level:], self.design.own[v], *apart
-        known = self.design.crossings
+        known: dict[Any, Energy] = self.design.crossings
         if key not in known:
-            known[key] = self._repeated(level, v, times)
-        return known[key]  # type: ignore[no-any-return]
-
-    def _repeated(self, level: int, v: int, times: int) -> Energy:
-        seen, bounds = self.extent(level, self.rest), self.design.bounds
-        words = times * math.prod([values(rank, seen, bounds) for rank in self.design.open_ranks[v]])
-        return self.cross(level, v, Steps(0, words) if self.near(level, v) else Steps(words))
+            seen, bounds = self.extent(level, self.rest), self.design.bounds
+            words = times * math.prod([values(rank, seen, bounds) for rank in self.design.open_ranks[v]])
+            known[key] = self.cross(level, v, Steps(0, words) if self.near(level, v) else Steps(words))
+        return known[key]
 
     def times(self, v: int, tile: Factors, j: int | None, start: Factors) -> int:
         """How often every word passes a boundary that ends at a tile, and all further in, at least (*further in*)."""

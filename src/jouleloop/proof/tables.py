@@ -9,24 +9,17 @@ from functools import cache, cached_property
 from jouleloop.proof.charges import Energy
 from jouleloop.proof.design import Factors, divisors, primes
 from jouleloop.proof.lemmas import Boundaries, Loop
-from jouleloop.proof.limits import Steps
 from jouleloop.proof.unrolled import kept, kept_below
 
 
 class Bounds(Boundaries):
     """Lower bounds under one choice of what is kept and one unrolling; what is no less than ``most`` counts as that."""
 
-    @cached_property
-    def looked(self) -> Steps:
-        """Counts states of tile tables."""
-        return Steps()
-
     def least(self, most: Energy = math.inf) -> Energy:
         """Energy of a nest, at least."""
         units = self.units()
         return units + self.inward(len(self.keep) - 1, self.rest, None, (0,) * len(self.rest), most - units)
 
-    @kept
     def fits(self, k: int, tile: Factors) -> bool:
         """Whether a tile fits its level."""
         return self.design.fits(k, self.keep[k], self.extent(k + 1, tile))
@@ -89,7 +82,7 @@ class Bounds(Boundaries):
     @kept_below
     def _any_cut(self, k: int, tile: Factors, d: int, start: Factors, others: tuple[int, ...], most: Energy) -> Energy:
         """Least energy from any cut of a tile inward, by one prime after another; ``d`` is the innermost loop."""
-        if all(self.design.single) and sum(self.least_at(k, tile, d, start)) >= most:
+        if self.design.simple and sum(self.least_at(k, tile, d, start)) >= most:
             # Smaller tiles take no less.
             return most
         most = self.below(k, tile, d, start, most)
@@ -131,7 +124,7 @@ class Bounds(Boundaries):
 
     def below(self, level: int, tile: Factors, j: int | None, start: Factors, most: Energy) -> Energy:
         """Least energy from the boundary below a level inward, given the tile inside and the innermost loop outside."""
-        self.looked.add()
+        self.verdict.took()
         if not self.fits(level - 1, tile):
             return most
         here, further = self.least_at(level, tile, j, start)

@@ -10,6 +10,7 @@ from functools import cache, wraps
 from typing import Any, TypeVar
 
 from jouleloop.proof.design import Design, Factors, Keep, divisors, primes
+from jouleloop.proof.limits import Verdict
 
 #: What Timeloop adds in doubles and cuts to an integer can be this much less, relatively, than the exact sum.
 DOUBLES = Fraction(1, 10**12)
@@ -54,11 +55,13 @@ class Unrolled:
 
     def __init__(self, design: Design, keep: Keep, factors: tuple[Factors, ...]) -> None:
         self.design, self.keep, self.factors = design, keep, factors
+        #: Counts states of tile tables.
+        self.verdict = Verdict()
         self.spaces, self.keep_of = range(len(design.spaces)), list(zip(*keep, strict=True))
         #: Unrolled indices inside each level, its own fan-out included; utilized instances of each level.
         self.inside = list(itertools.accumulate(factors, lambda a, b: tuple(map(operator.mul, a, b))))
-        fanouts = [1, *map(math.prod, reversed(factors[1:]))]
-        self.instances = list(itertools.accumulate(fanouts, operator.mul))[::-1]
+        fanouts: list[int] = [1, *map(math.prod, reversed(factors[1:]))]
+        self.instances: list[int] = list(itertools.accumulate(fanouts, operator.mul))[::-1]
         self.unrolled = [k for k, row in enumerate(factors) if max(row) > 1]
         self.rest = tuple(map(operator.floordiv, design.bounds, self.inside[-1]))
         self.steps = math.prod(self.rest)
