@@ -86,8 +86,8 @@ class Design:
         #: The same of those that an open dimension moves.
         self.open_ranks = [[rank for rank in own if any(self.bounds[d] > 1 for d in rank)] for own in self.ranks]
         #: By data space, and of all, whether one open dimension at most moves each rank, and leaves no gaps.
-        loops = [bound > 1 for bound in self.bounds]
-        self.single = [all(sum(c * loops[d] for d, c in rank.items()) < 2 for rank in own) for own in self.ranks]
+        opened = [bound > 1 for bound in self.bounds]
+        self.single = [all(sum(c * opened[d] for d, c in rank.items()) < 2 for rank in own) for own in self.ranks]
         self.simple = all(self.single)
         #: By data space and dimension, whether it leaves the data space in place.
         self.still = [[all(d not in rank for rank in own) for d in range(len(self.dims))] for own in self.ranks]
