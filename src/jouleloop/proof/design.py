@@ -100,9 +100,8 @@ class Design:
         self.elided, self.resting = rules.elided, rules.resting
         #: Whether outputs go on from partial sums, which are read before the first update.
         self.resumes = bool(data.get("resumes"))
-        #: What `jouleloop.proof.counts` has counted.
+        #: What `jouleloop.proof.counts` has counted, and what `Boundaries.repeated` has priced.
         self.walks: dict[Any, Any] = {}
-        #: What `Boundaries.repeated` has priced, by what it is of (``own``) and all else on which that depends.
         self.crossings: dict[Any, Any] = {}
         self.levels = hardware.levels[::-1]
         stated = [[one.read_pj, one.write_pj, one.update_pj, one.leak_pj] for one in self.levels]

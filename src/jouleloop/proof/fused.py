@@ -49,12 +49,7 @@ class Floors:
         """Return the least over all subproblems of *every word once*; infinite where there is none."""
         design = Design(about)
         design.crossings = self._crossings.setdefault(kind, {})
-        found = [
-            bounds.once()
-            for keep in design.keeps
-            for factors in design.subproblems
-            if (bounds := Bounds(design, keep, factors)).fits(len(keep) - 1, bounds.rest)
-        ]
+        found = [Bounds(design, *one).once() for one in itertools.product(design.keeps, design.subproblems)]
         self.verdict.took(WAY_STEPS * len(found))
         return math.floor(Fraction(min(found)) * design.unit_pj / self.chain.unit_pj) if found else math.inf
 

@@ -100,9 +100,11 @@ class Boundaries(Charges):
     @kept
     def repeated(self, level: int, v: int, times: int) -> Energy:
         """Energy of what crosses the boundary below a level for one data space, every word so many times."""
-        # What is unrolled further in matters to offsets in windows alone.
-        apart = () if self.design.single[v] else self.offsets(level, v)
-        key = level, times, self.keep_of[v], self.factors[level:], self.design.own[v], *apart
+        first, row = level, self.factors[level]
+        if level in self.unrolled and any(sum(row[d] > 1 for d in rank) > 1 for rank in self.design.open_ranks[v]):
+            # How far apart two dimensions of a rank go hangs on what is unrolled further in.
+            first = 0
+        key = level, times, self.keep_of[v], self.factors[first:], self.design.own[v]
         known: dict[Any, Energy] = self.design.crossings
         if key not in known:
             seen, bounds = self.extent(level, self.rest), self.design.bounds

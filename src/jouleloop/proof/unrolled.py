@@ -54,9 +54,7 @@ class Unrolled:
     """Instances, boxes and neighbours below each level, for one choice of what is kept and one unrolling."""
 
     def __init__(self, design: Design, keep: Keep, factors: tuple[Factors, ...]) -> None:
-        self.design, self.keep, self.factors = design, keep, factors
-        #: Counts states of tile tables.
-        self.verdict = Verdict()
+        self.design, self.keep, self.factors, self.verdict = design, keep, factors, Verdict()
         self.spaces, self.keep_of = range(len(design.spaces)), list(zip(*keep, strict=True))
         #: Unrolled indices inside each level, its own fan-out included; utilized instances of each level.
         self.inside = list(itertools.accumulate(factors, lambda a, b: tuple(map(operator.mul, a, b))))

@@ -103,6 +103,23 @@ def test_smaller_tiles_take_no_less_of_single_data_spaces() -> None:
     assert compared > 100
 
 
+def test_what_crosses_hangs_on_keeps_and_on_factors_from_the_boundary_outward() -> None:
+    """Parts of one design share what is priced once; each part is beside itself with a design of its own."""
+    compared = 0
+    for kind, seed in itertools.product(("general", "windows", "later", "wired"), range(5000, 5030)):
+        data, rng = true_certificate(kind, seed), random.Random(seed)
+        if data is None:
+            continue
+        shared = Design(data)
+        for part in rng.choices(data["parts"], k=24):
+            about = tuple(tuple(map(bool, level)) for level in part["keep"]), tuple(map(tuple, part["unrolling"]))
+            alone, beside = Bounds(Design(data), *about), Bounds(shared, *about)
+            for level, v in ((level, v) for level, own in alone.crossed.items() for v in own):
+                assert beside.repeated(level, v, 2) == alone.repeated(level, v, 2), (kind, seed, level, v)
+                compared += 1
+    assert compared > 500
+
+
 def test_bounds_are_those_of_all_cuts_up_to_what_is_asked_for() -> None:
     compared = Counter[bool]()
     for kind, seed in itertools.product(("general", "windows", "later", "wired"), range(5000, 5020)):
