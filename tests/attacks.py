@@ -25,6 +25,7 @@ from jouleloop.proof.cost import cost_of, nest_of
 from jouleloop.proof.design import Design
 from jouleloop.proof.form import check_form, digest_of
 from jouleloop.proof.imperfect import argument, parts_of
+from jouleloop.proof.limits import Exceeded, Verdict
 from jouleloop.proof.rules import OBJECTIVES as WORTH
 from jouleloop.proof.rules import ROUNDING, RULES
 from jouleloop.proof.tables import Bounds
@@ -72,7 +73,7 @@ def true_certificate(kind: str, seed: int) -> Data | None:
         levels = write.without_remainders(found.mapping.as_json())
         data = write.sealed(about, "energy", found.evaluation.energy_pj, levels, parts)
         return json.loads(json.dumps(check_form(data)))  # type: ignore[no-any-return]
-    except (JouleloopError, write.TooLong):
+    except (JouleloopError, Exceeded):
         return None
 
 
@@ -223,11 +224,11 @@ def rewritten_argument(data: Data, rng: random.Random) -> bool:
     if data.get("factors") != "imperfect" or not dearer_mapping(data, rng):
         return False
     data["parts"] = []
-    for part in parts_of(Design(data), data["value"] * (1 - float(ROUNDING))):
-        part.most_steps = MOST_STEPS
+    for part in parts_of(Design(data), data["value"] * (1 - float(ROUNDING)), Verdict()):
+        part.verdict = Verdict(most_steps=MOST_STEPS)
         try:
             data["parts"].append(argument(part))
-        except write.TooLong:
+        except Exceeded:
             return False
     return True
 

@@ -16,6 +16,7 @@ from differential.tiny import FAMILIES, draw_tiny
 from jouleloop.optimum.certificate import subject
 from jouleloop.proof.design import Design
 from jouleloop.proof.imperfect import Node, Part, knows
+from jouleloop.proof.limits import Verdict
 from jouleloop.proof.times import Ends
 from property import test_residual_nodes as nodes
 from property.test_residual_nodes import Orders, fits, kernel_of, parts_of, values_of
@@ -118,9 +119,9 @@ def check_design(family: str, seed: int) -> tuple[int, int]:
             idle[k][dims[d]] = bool(one.unrolled.idle[k, d])
         unrolling = tuple(map(tuple, rows)), tuple(map(tuple, idle))
         keep = tuple(tuple(map(bool, row)) for row in one.keep)
-        part = Part(design, keep, unrolling, math.inf)
+        part = Part(design, keep, unrolling, math.inf, Verdict())
         compared = Compared(part, dims, values, one.name)
-        root, bound_pj = part.root()
+        root, bound_pj = part.enter(part.innermost())
         least_pj = math.inf if root is None else compared.visit(root, bound_pj)
         assert set(values) <= compared.seen, (one.name, "left out")
         assert least_pj == min(map(min, map(dict.values, values.values())), default=math.inf), one.name

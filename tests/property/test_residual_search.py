@@ -35,6 +35,7 @@ from jouleloop.optimum.residual.optimise import ImperfectKernel, search_residual
 from jouleloop.proof.design import Design
 from jouleloop.proof.form import check_form, digest_of
 from jouleloop.proof.imperfect import Part, argument, parts_of
+from jouleloop.proof.limits import Verdict
 from jouleloop.proof.verify import Refused, verify
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import Layer
@@ -167,7 +168,7 @@ def test_the_verifier_proves_the_least_by_itself(seeds: range) -> None:
 
 def walked(data: dict[str, Any], limit_pj: float) -> list[Part]:
     """Return all parts of a certificate's design, walked as if something below a limit were looked for."""
-    parts = list(parts_of(Design(data), limit_pj))
+    parts = list(parts_of(Design(data), limit_pj, Verdict()))
     for part in parts:
         argument(part)
     return parts

@@ -31,8 +31,6 @@ Data = dict[str, Any]
 _ROUNDING = 1e-13
 #: What a certificate holds of a level of a mapping.
 _NEST = ("level", "temporal", "spatial", "keep")
-#: Processor seconds that checking may take here: a third of what ``jouleloop check`` allows, on any machine.
-MOST_SECONDS = 20.0
 
 
 class _NoArgument(Exception):  # noqa: N818 - a verdict
@@ -52,10 +50,12 @@ def certify_chain(search: ChainSearch, result: ChainResult) -> Data:
     check_chain(data | {"claim": "not argued yet", "digest": ""}, sealed=False)
     try:
         writer = _Writer(search, data["prices"], Floors(FusedChain(data)))
-        with limits.limited(3 * MOST_SECONDS):
-            found = {"chain_certificate": 1, **data, "statements": list(writer.statements())}
-        with limits.limited(MOST_SECONDS):
-            ChainVerifier(found).run()
+        # It tries floors that it does not state.
+        writer.floors.verdict.most_steps = 3 * limits.MOST_CHAIN_STEPS
+        found = {"chain_certificate": 1, **data, "statements": list(writer.statements())}
+        verifier = ChainVerifier(found)
+        verifier.verdict.most_steps = limits.MOST_CHAIN_STEPS
+        verifier.run()
     except (_NoArgument, limits.Exceeded) as error:
         found = {"claim": str(error), **data}
     return found | {"digest": digest_of(found)}
@@ -170,6 +170,8 @@ class _Writer:
 
     def close(self, least: Least, price: Fraction) -> bool:
         """State floors of the mappings of a way that close it, of the whole level or of its own room, if there are."""
+        # A part is searched in about so many steps.
+        self.floors.verdict.took(1000)
         missing = float((price - least.energy) * self.floors.chain.unit_pj)
         for own in (False, True):
             leaves = [self.gain(leaf, leaf.room if own else self.floors.chain.capacity) for leaf in least.leaves]

@@ -25,6 +25,7 @@ from jouleloop.optimum.result import SearchResult
 from jouleloop.optimum.solve import Solver
 from jouleloop.optimum.supported import check_search
 from jouleloop.proof import write
+from jouleloop.proof.limits import Exceeded
 
 #: Events that a certificate may hold; beyond, the tree is too large to be of use.
 MOST_EVENTS = 4_000_000
@@ -74,8 +75,8 @@ def certify(
     try:
         if not reason and watching.run(lambda: next(work, True), watching.begin(None), progress):
             raise KeyboardInterrupt(f"{len(parts)}{f' of {count}' if count else ''} parts were written")
-    except write.TooLong:
-        reason = f"the argument has more than {write.MOST_STEPS:,} steps"
+    except Exceeded as error:
+        reason = str(error)
     return write.sealed(about, objective.name, value, mapping, parts, reason)
 
 

@@ -50,8 +50,8 @@ class Layer:
         #: What the level of fusion has to keep, and what it may not.
         self.keep, self.bypass = ({*self.limits(level)[key]} for key in ("keep", "bypass"))
         limits = [self.limits(name)[kind] for name in levels[1:] for kind in _LOOPS]
-        #: Factors that are fixed inside the outermost level, by place of the dimension.
-        self.fixed = [(self.dims.index(d), factor) for one in limits for d, factor in one["factors"].items()]
+        #: Factors above 1 that are fixed inside the outermost level, by place of the dimension.
+        self.fixed = [(self.dims.index(d), n) for one in limits for d, n in one["factors"].items() if n > 1]
 
     def limits(self, level: str) -> Data:
         """Return the constraints of a level."""
@@ -70,6 +70,7 @@ class Layer:
         """Return the words of a data space without the gaps that a stride may leave, or fewer."""
         return math.prod(values(rank, sizes, sizes) for rank in self.ranks[name])
 
+    @kept
     def slides(self, sizes: Factors) -> bool:
         """Whether two dimensions move one rank."""
         return any(sum(sizes[d] > 1 for d in rank) > 1 for box in self.ranks.values() for rank in box)

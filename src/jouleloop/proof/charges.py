@@ -18,11 +18,11 @@ class Charges(Unrolled):
     @cached_property
     def crossed(self) -> dict[int, list[int]]:
         """By level, the data spaces filled into the level inside it, or passing it where the network takes energy."""
-        levels = range(1, len(self.keep))
-        passing = {k: [v for v in self.spaces if self.parent(k - 1, v) is not None] for k in levels}
-        return {
-            k: [v for v in own if self.keep[k - 1][v] or self.each(k, v, bypassed=True)] for k, own in passing.items()
-        }
+        found: dict[int, list[int]] = {}
+        for k, kept_here in enumerate(self.keep[:-1], 1):
+            passing = [v for v in self.spaces if self.parent(k - 1, v) is not None]
+            found[k] = [v for v in passing if kept_here[v] or self.each(k, v, bypassed=True)]
+        return found
 
     def each(self, level: int, v: int, *, bypassed: bool) -> Energy:
         """Energy of a word to a distinct box below a level, without links; ``bypassed``: what is inside keeps none."""

@@ -85,8 +85,14 @@ class Design:
         ]
         #: The same of those that an open dimension moves.
         self.open_ranks = [[rank for rank in own if any(self.bounds[d] > 1 for d in rank)] for own in self.ranks]
+        #: By data space, and of all, whether one open dimension at most moves each rank, and leaves no gaps.
+        opened = [bound > 1 for bound in self.bounds]
+        self.single = [all(sum(c * opened[d] for d, c in rank.items()) < 2 for rank in own) for own in self.ranks]
+        self.simple = all(self.single)
         #: By data space and dimension, whether it leaves the data space in place.
         self.still = [[all(d not in rank for rank in own) for d in range(len(self.dims))] for own in self.ranks]
+        #: By data space, the open dimensions that do.
+        self.stays = [[d for d, stays in enumerate(own) if stays and self.bounds[d] > 1] for own in self.still]
         #: By data space and dimension: the rank that it shares with another open dimension, None where it shares none.
         self.shared = [[self._shared(ranks, d) for d in range(len(self.dims))] for ranks in self.ranks]
         rules = RULES[data["semantics"]]
@@ -94,8 +100,9 @@ class Design:
         self.elided, self.resting = rules.elided, rules.resting
         #: Whether outputs go on from partial sums, which are read before the first update.
         self.resumes = bool(data.get("resumes"))
-        #: What `jouleloop.proof.counts` has counted.
+        #: What `jouleloop.proof.counts` has counted, and what `Boundaries.repeated` has priced.
         self.walks: dict[Any, Any] = {}
+        self.crossings: dict[Any, Any] = {}
         self.levels = hardware.levels[::-1]
         stated = [[one.read_pj, one.write_pj, one.update_pj, one.leak_pj] for one in self.levels]
         known = [hardware.compute_pj, *(energy for row in stated for energy in row)]
@@ -161,6 +168,22 @@ class Design:
         return None
 
     @cached_property
+    def own(self) -> list[tuple[Any, ...]]:
+        """By data space, all on which a boundary depends that differs between parts of a layer of a chain."""
+        moved = [{d for rank in own for d in rank} for own in self.ranks]
+        return [(v, self.resumes, *self.empty, *(self.bounds[d] for d in sorted(dims))) for v, dims in enumerate(moved)]
+
+    @cached_property
+    def alike(self) -> list[list[bool]]:
+        """By dimension, which ones are of its kind, as they leave one data space in place; none where it moves all."""
+        still = [[d for d, stays in enumerate(own) if stays] for own in self.still]
+        kind = [d if any(d in own for own in still) else None for d in range(len(self.dims))]
+        for own in still:
+            together = {kind[d] for d in own}
+            kind = [own[0] if k in together else k for k in kind]
+        return [[one is not None and other == one for other in kind] for one in kind]
+
+    @cached_property
     def gapped(self) -> bool:
         """Whether words of outputs lie apart: then partitions hang on where a loop is unrolled."""
         ranks = [rank for own, written in zip(self.ranks, self.written, strict=True) if written for rank in own]
@@ -206,7 +229,7 @@ class Design:
 
     def words(self, v: int, extent: Sequence[int]) -> int:
         """Words of the box that some indices of every dimension span in a data space."""
-        return math.prod(1 + sum(c * (extent[d] - 1) for d, c in rank.items()) for rank in self.ranks[v])
+        return math.prod([1 + sum([c * (extent[d] - 1) for d, c in rank.items()]) for rank in self.ranks[v]])
 
     def fits(self, k: int, kept: Sequence[bool], extent: Sequence[int], largest: Sequence[int] | None = None) -> bool:
         """Whether what a level keeps of some box fits it; ``extent``, ``largest``: the box, at least and at most."""
@@ -224,31 +247,34 @@ class Design:
         """Every choice of spatial factors from a level outward that constraints, fan-outs and what is left admit."""
         left = self.bounds if left is None else left
         if k == len(self.levels):
-            if all(self._temporal_can(d, rest) for d, rest in enumerate(left)):
+            # Temporal loops have to cover what is left, limits aside.
+            if all(n % fixed == 0 if free else n == fixed for n, (free, fixed) in zip(left, self._looped, strict=True)):
                 yield ()
             return
         for factors in self.spatial_factors(k, left, divide=True):
             rest = tuple(a // b for a, b in zip(left, factors, strict=True))
             yield from ((factors, *outside) for outside in self.unrollings(k + 1, rest))
 
-    def _temporal_can(self, d: int, rest: int) -> bool:
-        """Whether temporal loops may cover what is left of a dimension, limits aside."""
-        fixed = [slot.fixed[d] for slot in self.temporal]
-        product = math.prod(f for f in fixed if f is not None)
-        return rest % product == 0 and (None in fixed or rest == product)
+    @cached_property
+    def _looped(self) -> list[tuple[bool, int]]:
+        """By dimension, whether some temporal factor is open, and the product of those that are fixed."""
+        fixed = [[slot.fixed[d] for slot in self.temporal] for d in range(len(self.dims))]
+        return [(None in own, math.prod(f for f in own if f is not None)) for own in fixed]
 
     def spatial_factors(self, k: int, left: Factors, *, divide: bool) -> Iterator[Factors]:
         """Every choice of a level's spatial factors, at most (or dividing) what is left, that fits its fan-out."""
         slot = self.spatial[k]
+        if slot is None:
+            yield (1,) * len(left)
+            return
 
         def choose(d: int, room: int, chosen: Factors) -> Iterator[Factors]:
             if d == len(left):
                 if next(self.spatial_orders(k, chosen), None) is not None:
                     yield chosen
                 return
-            for factor in range(1, min(room, left[d]) + 1):
-                admitted = factor == 1 if slot is None else slot.admits(d, factor)
-                if admitted and (left[d] % factor == 0 or not divide):
+            for factor in divisors(left[d]) if divide else range(1, min(room, left[d]) + 1):
+                if factor <= room and slot.admits(d, factor):
                     yield from choose(d + 1, room // factor, (*chosen, factor))
 
         yield from choose(0, math.prod(self.levels[k].fanout), ())

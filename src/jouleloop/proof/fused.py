@@ -11,7 +11,7 @@ from jouleloop.proof import limits, ways
 from jouleloop.proof.chain import FusedChain, Task
 from jouleloop.proof.charges import Energy
 from jouleloop.proof.design import Design, Factors, divisors
-from jouleloop.proof.perfect import Verdict
+from jouleloop.proof.limits import WAY_STEPS, Verdict
 from jouleloop.proof.rules import ROUNDING, Refused
 from jouleloop.proof.tables import Bounds
 from jouleloop.proof.unrolled import kept
@@ -33,21 +33,25 @@ class Floors:
     """What mappings of tasks cost at least [units of the chain]; ``stated`` holds for so many words or fewer."""
 
     chain: FusedChain
+    verdict: Verdict = field(default_factory=Verdict)
     stated: dict[Task, list[tuple[int, Energy]]] = field(default_factory=dict)
     _larger: dict[int, dict[Factors, bool]] = field(default_factory=dict)
     _onces: dict[tuple[Any, ...], Energy] = field(default_factory=dict)
     _scopes: dict[Scope, tuple[Energy, Least | None]] = field(default_factory=dict)
-    #: How many were looked at.
-    ways: int = 0
+    _crossings: dict[tuple[int, bool], dict[Any, Any]] = field(default_factory=dict)
 
     def state(self, task: Task, room: int, energy_pj: float) -> None:
         """Add a floor."""
         self.stated.setdefault(task, []).append((room, Fraction(energy_pj) / self.chain.unit_pj))
         self._scopes.clear()
 
-    def _once_of(self, about: Data) -> Energy:
-        energy_pj = once_of(Design(about))
-        return energy_pj if energy_pj == math.inf else math.floor(energy_pj / self.chain.unit_pj)
+    def _once_of(self, about: Data, kind: tuple[int, bool]) -> Energy:
+        """Return the least over all subproblems of *every word once*; infinite where there is none."""
+        design = Design(about)
+        design.crossings = self._crossings.setdefault(kind, {})
+        found = [Bounds(design, *one).once() for one in itertools.product(design.keeps, design.subproblems)]
+        self.verdict.took(WAY_STEPS * len(found))
+        return math.floor(Fraction(min(found)) * design.unit_pj / self.chain.unit_pj) if found else math.inf
 
     @kept
     def once(self, task: Task) -> Energy:
@@ -56,7 +60,8 @@ class Floors:
             return math.inf
         key = self.chain.counted(task)
         if key not in self._onces:
-            self._onces[key] = self._once_of(self.chain.about(task._replace(whole=key[0]), self.chain.capacity))
+            about = self.chain.about(task._replace(whole=key[0]), self.chain.capacity)
+            self._onces[key] = self._once_of(about, (task.layer, False))
         return self._onces[key]
 
     def of(self, task: Task, room: int) -> Energy:
@@ -75,7 +80,8 @@ class Floors:
     @kept
     def _cut(self, k: int, sizes: Factors) -> Energy:
         """Return the same for sums of one size."""
-        return self._once_of(self.chain.inside(k, sizes)) * (math.prod(self.chain.layers[k].bounds) // math.prod(sizes))
+        times = math.prod(self.chain.layers[k].bounds) // math.prod(sizes)
+        return self._once_of(self.chain.inside(k, sizes), (k, True)) * times
 
     def part(self, part: Part, *, alone: bool) -> Energy:
         """Return what a layer costs at least, whatever groups lie inside: where ``alone``, of one layer each."""
@@ -106,6 +112,7 @@ class Floors:
 
     def way(self, way: Way, below: Energy) -> Least | None:
         """Return the least that a way costs, None where that is not below an energy."""
+        self.verdict.took(WAY_STEPS, ways=1)
         count = len(way.parts)
         low = [self.part(part, alone=count < 3) for part in way.parts]
         runs = [(i, j) for i in range(count) for j in range(i, min(i + max(1, count - 1), count))]
@@ -143,7 +150,6 @@ class Floors:
                 return known if known and known.energy < below else None
         least = None
         for way in ways.ways(self.chain, scope):
-            self.ways += 1
             least = self.way(way, least.energy if least else below) or least
         self._scopes[scope] = below, least
         return least
@@ -154,20 +160,8 @@ class Floors:
             price = prices[scope.first + len(scope.sizes)] - prices[scope.first]
             # Costs are no less than 0.
             for way in ways.ways(self.chain, scope) if price > 0 else ():
-                self.ways += 1
                 while least := self.way(way, price):
                     yield way, least, price
-
-
-def once_of(design: Design) -> Fraction | float:
-    """Return the least over all subproblems of *every word once* [pJ]; infinite where there is none."""
-    found = [
-        bounds.once()
-        for keep in design.keeps
-        for factors in design.subproblems
-        if (bounds := Bounds(design, keep, factors)).fits(len(keep) - 1, bounds.rest)
-    ]
-    return Fraction(min(found)) * design.unit_pj if found else math.inf
 
 
 class ChainVerifier:
@@ -191,7 +185,7 @@ class ChainVerifier:
         prices = [Fraction(price) * (1 - ROUNDING) / self.chain.unit_pj for price in self.data["prices"]]
         if prices[0] or self.data["prices"][-1] != self.data["value"]:
             raise Refused("the prices do not go from 0 to the value")
-        floors = Floors(self.chain)
+        floors = Floors(self.chain, self.verdict)
         for number, statement in enumerate(self.data["statements"]):
             floors.state(*self.stated(number, statement))
         for way, least, price in floors.open_ways(prices):
@@ -201,7 +195,6 @@ class ChainVerifier:
             text = f"{names} in one group, for {shown or 'no loop'}, holding {held}: nothing shows that it costs"
             wanted_pj, least_pj = (float(one * self.chain.unit_pj) for one in (price, least.energy))
             raise Refused(f"{text} {wanted_pj!r} pJ, but {least_pj!r} at least")
-        self.verdict.ways = floors.ways
         return self.verdict
 
     def claimed(self, scope: Scope, data: Data) -> Fraction:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from jouleloop.proof.cost import cost_of, shown
 from jouleloop.proof.crossings import Crossing, Unrolling
 from jouleloop.proof.design import Design, Factors, Keep, Nest, Slot
+from jouleloop.proof.limits import NEST_STEPS, Verdict
 from jouleloop.proof.rules import Refused, check_bound
 from jouleloop.proof.times import Ends, Times
 
@@ -48,10 +49,6 @@ def ends(slot: Slot, d: int, passes: int) -> list[tuple[int, int]]:
     return found
 
 
-#: What counting a nest takes, in bounds.
-NEST_STEPS = 20
-
-
 class Node(NamedTuple):
     """A choice of ends up to a level: tiles at least and at most, the energy so far [pJ], boundaries left open.
 
@@ -71,29 +68,12 @@ class Node(NamedTuple):
 class Part(Times):
     """One unrolling under one choice of what is kept; nothing in it may be below a limit [pJ]."""
 
-    def __init__(self, design: Design, keep: Keep, unrolling: Unrolling, limit_pj: float) -> None:
+    def __init__(self, design: Design, keep: Keep, unrolling: Unrolling, limit_pj: float, verdict: Verdict) -> None:
         super().__init__(design, keep, unrolling)
-        self.limit_pj, self.cuts, self.count = limit_pj, 0, 0
+        self.limit_pj, self.verdict = limit_pj, verdict
         self.root_pj = self.computes_pj() + sum(crossing.once_pj for crossing in self.crossings)
-        #: Steps at most: a bound is one, a nest `NEST_STEPS`; None is any number.
-        self.most_steps: int | None = None
         #: A mapping below the limit, and what it costs [pJ].
         self.better: tuple[str, float] | None = None
-
-    @property
-    def work(self) -> int:
-        """Work so far: bounds that leave something out, and nests as many times as they take longer."""
-        return self.cuts + NEST_STEPS * self.count
-
-    def did(self, *, cuts: int = 0, nests: int = 0) -> None:
-        """Count what was done: a bound that leaves something out, or a nest."""
-        self.cuts, self.count = self.cuts + cuts, self.count + nests
-        if self.most_steps is not None and self.work > self.most_steps:
-            raise TooLong
-
-    def root(self) -> tuple[Node | None, float]:
-        """Return the node where nothing is chosen, None where no mapping follows; and its bound [pJ]."""
-        return self.enter(self.innermost())
 
     def innermost(self) -> Node:
         """Return the node where nothing is chosen, without the boundary outside it."""
@@ -150,7 +130,7 @@ class Part(Times):
                     continue
             if bound >= self.limit_pj:
                 child = None
-                self.did(cuts=1)
+                self.verdict.took(cuts=1)
             yield chosen, child, bound
 
     def each(self, node: Node) -> None:
@@ -165,7 +145,7 @@ class Part(Times):
             return
         inside = self.crossed(inside)
         if inside.once_pj >= self.limit_pj:
-            self.did(cuts=1)
+            self.verdict.took(cuts=1)
             return
         for chosen in itertools.product(*(range(low, high + 1) for low, high in chain[k])):
             grown = self.grown(inside, tuple((c, c) for c in chosen))
@@ -190,7 +170,7 @@ class Part(Times):
                     asked, filled = self.ordered(one, k, here, passes, chain)
                     more += max(0.0, float(one.price(asked, filled)) - one.once_pj)
                 if sure + more >= self.limit_pj:
-                    self.did(cuts=1)
+                    self.verdict.took(cuts=1)
                     continue
                 found = choose(k - 1, sure + more, here) or found
                 if found and not count:
@@ -207,26 +187,22 @@ class Part(Times):
         temporal = tuple(tuple((d, c[d][0]) for d in reversed(order)) for order, c in zip(placed, chain, strict=True))
         for spatial in self.design.arrangements(self.factors):
             nest = Nest(self.keep, temporal, spatial)
-            self.did(nests=1)
+            self.verdict.took(NEST_STEPS, nests=1)
             cost = cost_of(self.design, nest, self.limit_pj)
             if cost is not None and float(cost[0]) < self.limit_pj:
                 self.better = shown(self.design, nest), float(cost[0])
 
 
-def parts_of(design: Design, limit_pj: float) -> Iterator[Part]:
+def parts_of(design: Design, limit_pj: float, verdict: Verdict) -> Iterator[Part]:
     """Return every subproblem that an argument has to cover."""
     for unrolling in unrollings(design):
         for keep in design.keeps:
-            yield Part(design, keep, unrolling, limit_pj)
-
-
-class TooLong(Exception):  # noqa: N818 - a verdict, not an error of the program
-    """An argument needs more bounds and nests than allowed."""
+            yield Part(design, keep, unrolling, limit_pj, verdict)
 
 
 def argument(part: Part) -> dict[str, Any]:
     """Return the argument for a part: its bound, or the nodes that no bound leaves out."""
-    root, bound = part.root()
+    root, bound = part.enter(part.innermost())
     found: dict[str, Any] = {
         "keep": [[int(kept) for kept in level] for level in part.keep],
         "unrolling": [list(level) for level in part.factors],
@@ -241,7 +217,7 @@ def argument(part: Part) -> dict[str, Any]:
 
 def check_part(part: Part, written: dict[str, Any]) -> None:
     """Raise `Refused` unless the argument holds: nothing is expanded that the file does not list."""
-    root, bound = part.root()
+    root, bound = part.enter(part.innermost())
     if root is not None and written["lemma"] == "nodes":
         _expanded(part, root, written)
     elif root is not None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jouleloop.proof.boxes import values
 from jouleloop.proof.charges import Charges, Energy
@@ -81,7 +81,7 @@ class Boundaries(Charges):
         boxes = math.prod(self.offsets(level, v, None if tile is None else self.extent(level, tile)))
         sent, filled = words.plain * boxes, words.plain // times
         # What is filled may be a sum of unequal doubles.
-        if words.moved or words.standing or (tile is None and not self.single[v] and self.coincide(level, v)):
+        if words.moved or words.standing or (tile is None and not self.design.single[v] and self.coincide(level, v)):
             sent += words.moved * self.ends(level, v)
             apart, share = Fraction(1, self.instances[level]), self.share(level, v)
             each = words.plain + words.moved * (share + (1 - share) * apart) + words.standing * apart
@@ -100,17 +100,24 @@ class Boundaries(Charges):
     @kept
     def repeated(self, level: int, v: int, times: int) -> Energy:
         """Energy of what crosses the boundary below a level for one data space, every word so many times."""
-        seen, bounds = self.extent(level, self.rest), self.design.bounds
-        words = times * math.prod([values(rank, seen, bounds) for rank in self.design.open_ranks[v]])
-        return self.cross(level, v, Steps(0, words) if self.near(level, v) else Steps(words))
+        first, row = level, self.factors[level]
+        if level in self.unrolled and any(sum(row[d] > 1 for d in rank) > 1 for rank in self.design.open_ranks[v]):
+            # How far apart two dimensions of a rank go hangs on what is unrolled further in.
+            first = 0
+        key = level, times, self.keep_of[v], self.factors[first:], self.design.own[v]
+        known: dict[Any, Energy] = self.design.crossings
+        if key not in known:
+            seen, bounds = self.extent(level, self.rest), self.design.bounds
+            words = times * math.prod([values(rank, seen, bounds) for rank in self.design.open_ranks[v]])
+            known[key] = self.cross(level, v, Steps(0, words) if self.near(level, v) else Steps(words))
+        return known[key]
 
     def times(self, v: int, tile: Factors, j: int | None, start: Factors) -> int:
         """How often every word passes a boundary that ends at a tile, and all further in, at least (*further in*)."""
-        if j is None or not self.single[v]:
+        if j is None or not self.design.single[v]:
             return 1
-        still = self.design.still[v]
-        at = start if still[j] else tile
-        return math.prod([n // at[d] for d, n in enumerate(self.rest) if still[d]])
+        at = start if self.design.still[v][j] else tile
+        return math.prod([self.rest[d] // at[d] for d in self.design.stays[v]])
 
     def boundary(self, level: int, v: int, tile: Factors, j: int | None, start: Factors) -> Energy:
         """Energy of what crosses for one data space; ``j`` is the innermost loop outside, of run ``start``."""

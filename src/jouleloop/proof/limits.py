@@ -1,18 +1,43 @@
-"""What one verification may take: processor seconds and memory, so that a hostile file ends with a clear line."""
+"""What one verification may take: seconds and memory, so that a hostile file ends with a clear line, and steps."""
 
 import contextlib
+import math
 import resource
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import FrameType
 
 #: Processor seconds and bytes beyond what the process holds already.
 SECONDS, MEMORY_BYTES = 20.0, 10**9
+#: Steps of a verification that a writer allows, of one layer with imperfect factors and of a chain. A bound is one.
+MOST_STEPS, MOST_CHAIN_STEPS = 200_000, 1_000_000
+#: Those of a nest that is counted; and of a way to run a group, or *every word once* in one subproblem.
+NEST_STEPS, WAY_STEPS = 20, 10
 
 
 class Exceeded(Exception):  # noqa: N818 - a verdict, not an error of the program
     """Verifying takes more than allowed; the text says which limit."""
+
+
+@dataclass
+class Verdict:
+    """Subproblems; cuts of tiles left out; nests evaluated one by one; of a chain, ways to run a group; all steps."""
+
+    parts: int = 0
+    cuts: int = 0
+    nests: int = 0
+    ways: int = 0
+    steps: int = 0
+    most_steps: float = math.inf
+
+    def took(self, steps: int = 1, *, cuts: int = 0, nests: int = 0, ways: int = 0) -> None:
+        """Count what was looked at in some steps; raise `Exceeded` beyond the most."""
+        self.cuts, self.nests, self.ways = self.cuts + cuts, self.nests + nests, self.ways + ways
+        self.steps += steps
+        if self.steps > self.most_steps:
+            raise Exceeded(f"it takes more than {self.most_steps:,} steps")
 
 
 @contextlib.contextmanager

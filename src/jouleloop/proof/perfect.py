@@ -10,18 +10,9 @@ from jouleloop.proof.charges import Energy
 from jouleloop.proof.cost import cost_of, shown
 from jouleloop.proof.design import Design, Factors, Keep, Nest
 from jouleloop.proof.lemmas import Loop
+from jouleloop.proof.limits import NEST_STEPS, Verdict
 from jouleloop.proof.rules import Objective, Refused, check_bound
 from jouleloop.proof.tables import Bounds
-
-
-@dataclass
-class Verdict:
-    """Subproblems; cuts of tiles left out inside them; nests evaluated one by one; of a chain, ways to run a group."""
-
-    parts: int = 0
-    cuts: int = 0
-    nests: int = 0
-    ways: int = 0
 
 
 @dataclass
@@ -40,7 +31,7 @@ class Part:
     def verify(self, part: dict[str, Any]) -> None:
         """Raise `Refused` where a part of a certificate is no argument."""
         bounds, claimed_pj = Bounds(self.design, self.keep, self.factors), part["bound_pj"]
-        self.bounds = bounds
+        self.bounds, bounds.verdict = bounds, self.verdict
         if not bounds.fits(len(self.keep) - 1, bounds.rest):
             return
         if part["lemma"] == "bound":
@@ -89,7 +80,7 @@ class Part:
 
     def leave_out(self, least: Energy, claimed_pj: float | None, what: str) -> None:
         """Check that what a cut leaves cannot be better than claimed."""
-        self.verdict.cuts += 1
+        self.verdict.took(cuts=1)
         self.tell()
         self.hold(least, claimed_pj, what)
 
@@ -109,7 +100,7 @@ class Part:
             filled = [[(d, tile[d], 1) for d in reversed(order)], *reversed(loops)]
             temporal = tuple(tuple((d, end) for d, end, _ in level) for level in filled)
             for spatial in (one for member in self.members for one in self.design.arrangements(member)):
-                self.verdict.nests += 1
+                self.verdict.took(NEST_STEPS, nests=1)
                 nest = Nest(self.keep, temporal, spatial)
                 cost = cost_of(self.design, nest)
                 if cost is not None and self.objective.worth(*cost) < self.limit:

@@ -15,29 +15,18 @@ from jouleloop.proof.unrolled import kept, kept_below
 class Bounds(Boundaries):
     """Lower bounds under one choice of what is kept and one unrolling; what is no less than ``most`` counts as that."""
 
-    @cached_property
-    def alike(self) -> list[list[bool]]:
-        """By dimension, which ones are of its kind, as they leave one data space in place; none where it moves all."""
-        still = [[d for d, stays in enumerate(own) if stays] for own in self.design.still]
-        kind = [d if any(d in own for own in still) else None for d in range(len(self.rest))]
-        for own in still:
-            together = {kind[d] for d in own}
-            kind = [own[0] if k in together else k for k in kind]
-        return [[one is not None and other == one for other in kind] for one in kind]
-
     def least(self, most: Energy = math.inf) -> Energy:
         """Energy of a nest, at least."""
         units = self.units()
         return units + self.inward(len(self.keep) - 1, self.rest, None, (0,) * len(self.rest), most - units)
 
-    @kept
     def fits(self, k: int, tile: Factors) -> bool:
         """Whether a tile fits its level."""
         return self.design.fits(k, self.keep[k], self.extent(k + 1, tile))
 
     def run(self, d: int, tile: Factors) -> Factors:
         """Where a run of loops starts: the tile for all dimensions of one's kind, else 0."""
-        return tuple(map(operator.mul, tile, self.alike[d]))
+        return tuple(map(operator.mul, tile, self.design.alike[d]))
 
     def run_of(self, loops: Sequence[Loop], tile: Factors) -> tuple[int | None, Factors]:
         """Return the innermost loop outside a tile, and where its run started: by dimension of its kind, else 0."""
@@ -67,7 +56,7 @@ class Bounds(Boundaries):
 
     def _looped(self, k: int, tile: Factors, j: int | None, start: Factors, most: Energy) -> Energy:
         """The same where loops stand at the level: all of the kind of ``j``, whose run goes on, or any (None)."""
-        kind, movers = [True] * len(tile) if j is None else self.alike[j], self.movers[k]
+        kind, movers = [True] * len(tile) if j is None else self.design.alike[j], self.movers[k]
         if movers is None:
             for cut in self.design.cuts(k, tile, kind):
                 most = most if cut == tile else self.floor(k, tile, cut, j, start, most)
@@ -93,7 +82,7 @@ class Bounds(Boundaries):
     @kept_below
     def _any_cut(self, k: int, tile: Factors, d: int, start: Factors, others: tuple[int, ...], most: Energy) -> Energy:
         """Least energy from any cut of a tile inward, by one prime after another; ``d`` is the innermost loop."""
-        if all(self.single) and sum(self.least_at(k, tile, d, start)) >= most:
+        if self.design.simple and sum(self.least_at(k, tile, d, start)) >= most:
             # Smaller tiles take no less.
             return most
         most = self.below(k, tile, d, start, most)
@@ -108,7 +97,7 @@ class Bounds(Boundaries):
             return self.below(k, cut, j, start, most)
         rank = self.design.temporal[k].rank
         # The run outside goes on where all loops are of its kind.
-        goes_on = j is not None and all(self.alike[j][d] for d in moved)
+        goes_on = j is not None and all(self.design.alike[j][d] for d in moved)
         first = min(rank[d] for d in moved)
         for d in (d for d in moved if rank[d] == first):
             most = self.below(k, cut, d, start if goes_on else self.run(d, tile), most)
@@ -120,20 +109,22 @@ class Bounds(Boundaries):
         here: Energy = 0
         further: Energy = 0
         for v in self.spaces:
-            times = self.times(v, tile, j, start)
-            further += self.further(level, v, times)
-            if v in self.crossed[level]:
-                least = self.repeated(level, v, times)
-                here += least if self.single[v] else max(least, self.boundary(level, v, tile, j, start))
+            least, inside = self.passed(level, v, self.times(v, tile, j, start))
+            further += inside
+            if not self.design.single[v] and v in self.crossed[level]:
+                least = max(least, self.boundary(level, v, tile, j, start))
+            here += least
         return here, further
 
     @kept
-    def further(self, level: int, v: int, times: int) -> Energy:
-        """Energy of what crosses for one data space inside the boundary below a level, every word so many times."""
-        return sum(self.repeated(k, v, times) for k in range(1, level) if v in self.crossed[k])
+    def passed(self, level: int, v: int, times: int) -> tuple[Energy, Energy]:
+        """Energy of one data space at the boundary below a level and further in, every word so many times."""
+        further = sum(self.passed(level - 1, v, times)) if level > 1 else 0
+        return self.repeated(level, v, times) if v in self.crossed[level] else 0, further
 
     def below(self, level: int, tile: Factors, j: int | None, start: Factors, most: Energy) -> Energy:
         """Least energy from the boundary below a level inward, given the tile inside and the innermost loop outside."""
+        self.verdict.took()
         if not self.fits(level - 1, tile):
             return most
         here, further = self.least_at(level, tile, j, start)

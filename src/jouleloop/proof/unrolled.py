@@ -6,10 +6,11 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, cached_property, wraps
+from functools import cache, wraps
 from typing import Any, TypeVar
 
 from jouleloop.proof.design import Design, Factors, Keep, divisors, primes
+from jouleloop.proof.limits import Verdict
 
 #: What Timeloop adds in doubles and cuts to an integer can be this much less, relatively, than the exact sum.
 DOUBLES = Fraction(1, 10**12)
@@ -53,26 +54,19 @@ class Unrolled:
     """Instances, boxes and neighbours below each level, for one choice of what is kept and one unrolling."""
 
     def __init__(self, design: Design, keep: Keep, factors: tuple[Factors, ...]) -> None:
-        self.design, self.keep, self.factors = design, keep, factors
-        self.spaces, dims = range(len(design.spaces)), range(len(design.dims))
+        self.design, self.keep, self.factors, self.verdict = design, keep, factors, Verdict()
+        self.spaces, self.keep_of = range(len(design.spaces)), list(zip(*keep, strict=True))
         #: Unrolled indices inside each level, its own fan-out included; utilized instances of each level.
-        self.inside = [
-            tuple(math.prod(level[d] for level in factors[: k + 1]) for d in dims) for k in range(len(factors))
-        ]
-        self.instances = [math.prod(math.prod(level) for level in factors[k + 1 :]) for k in range(len(factors))]
+        self.inside = list(itertools.accumulate(factors, lambda a, b: tuple(map(operator.mul, a, b))))
+        fanouts: list[int] = [1, *map(math.prod, reversed(factors[1:]))]
+        self.instances: list[int] = list(itertools.accumulate(fanouts, operator.mul))[::-1]
         self.unrolled = [k for k, row in enumerate(factors) if max(row) > 1]
-        self.rest = tuple(b // self.inside[-1][d] for d, b in enumerate(design.bounds))
+        self.rest = tuple(map(operator.floordiv, design.bounds, self.inside[-1]))
         self.steps = math.prod(self.rest)
-
-    @cached_property
-    def single(self) -> list[bool]:
-        """By data space, whether one open dimension at most moves each rank, and leaves no gaps."""
-        bounds = self.design.bounds
-        return [all(sum(c for d, c in rank.items() if bounds[d] > 1) < 2 for rank in own) for own in self.design.ranks]
 
     def parent(self, child: int, v: int) -> int | None:
         """The next level outside that keeps a data space."""
-        return next((k for k in range(child + 1, len(self.keep)) if self.keep[k][v]), None)
+        return _parents(self.keep)[child + 1][v]
 
     def extent(self, level: int, tile: Factors) -> Factors:
         """Indices of the tile inside a boundary, unrolled ones included."""
@@ -130,12 +124,12 @@ class Unrolled:
         along = (math.prod(self.factors[level][d] for d in self.design.ranks[v][r]) for r in ranks)
         return Fraction(1, max(along, default=1))
 
-    def asked_by_units(self, v: int) -> tuple[Fraction, Fraction]:
+    def asked_by_units(self, v: int) -> tuple[Fraction | int, Fraction | int]:
         """Steps in which all units ask, at least, and those in which they would ask for as much (*compute units*)."""
         shared, still, ranks = self.design.shared[v], self.design.still[v], self.design.ranks[v]
         held = self.coincide(0, v)
         if not held and not self.near(0, v):
-            return Fraction(self.steps), Fraction(self.steps)
+            return self.steps, self.steps
         alone = Fraction(math.prod(n for d, n in enumerate(self.rest) if shared[d] is None and not still[d]))
         moving = self.steps // math.prod(n for d, n in enumerate(self.rest) if still[d])
         single = Fraction(1) if not held else Fraction(0)
@@ -246,6 +240,13 @@ def _ways(times: int) -> tuple[range, range]:
         return range(0), range(0)
     prime = primes(times)[0]
     return range(1, times // prime + 1), range(1, (times - 1) // (prime - 1) + 1)
+
+
+@cache
+def _parents(keep: Keep) -> list[list[int | None]]:
+    """By number of levels inside and data space, the first level that keeps it from there outward."""
+    kept = [[k for k, row in enumerate(keep) if row[v]] for v in range(len(keep[0]))]
+    return [[next((k for k in own if k >= first), None) for own in kept] for first in range(len(keep) + 1)]
 
 
 @cache

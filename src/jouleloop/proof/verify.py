@@ -8,7 +8,8 @@ from typing import Any
 from jouleloop.proof import imperfect, limits
 from jouleloop.proof.cost import cost_of, fault_of, nest_of
 from jouleloop.proof.design import Design, Factors
-from jouleloop.proof.perfect import Part, Verdict
+from jouleloop.proof.limits import Verdict
+from jouleloop.proof.perfect import Part
 from jouleloop.proof.rules import OBJECTIVES, ROUNDING, Refused
 
 __all__ = ["Refused", "Tell", "Unproven", "Verdict", "Verifier", "judged", "verify"]
@@ -73,10 +74,7 @@ class Verifier:
         """
         given, members = self.given("keep", "unrolling"), self.design.subproblems
         count, limit = len(members) * len(self.design.keeps), self.value * (1 if others else 1 - ROUNDING)
-
-        def tell() -> None:
-            self.tell(self.verdict, count)
-
+        tell = partial(self.tell, self.verdict, count)
         tell()
         for keep in self.design.keeps:
             for factors, group in members.items():
@@ -90,12 +88,10 @@ class Verifier:
         if not imperfect.knows(self.design) or self.data["objective"] != "energy":
             raise Refused("imperfect factors are verified for the least energy, ranks that two dimensions move at most")
         given = self.given("keep", "unrolling", "idle")
-        for part in imperfect.parts_of(self.design, float(self.value) * (1 - float(ROUNDING))):
+        for part in imperfect.parts_of(self.design, float(self.value) * (1 - float(ROUNDING)), self.verdict):
             written = given.get((part.keep, part.factors, part.idle))
             self.covered(written, part.factors, partial(imperfect.check_part, part))
             self.verdict.parts += 1
-            self.verdict.cuts += part.cuts
-            self.verdict.nests += part.count
             self.tell(self.verdict, len(given))
 
     def covered(

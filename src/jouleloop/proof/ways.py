@@ -251,7 +251,7 @@ def _parts(chain: FusedChain, scope: Scope, place: int, cuts: Sequence[Cut], inn
     for name, dims in layer.moved.items():
         # Inner loops that do not move it leave it in place.
         moving = max((k for k, cut in enumerate(cuts, 1) if cut.dim in dims), default=0)
-        visits[name] = _runs(layer, whole, counts, cuts[:moving])
+        visits[name] = _runs(layer, whole, counts, cuts[:moving]) if moving < len(cuts) else runs
     back = {name for name, own in visits.items() if sum(count for _, count, _ in own) < times}
     able = sorted(back - shared - layer.bypass)
     for count in range(scope.inside and len(scope.sizes) == 1, len(able) + 1):

@@ -7,13 +7,8 @@ from jouleloop.errors import Fault, InputError
 from jouleloop.proof import imperfect
 from jouleloop.proof.design import Design
 from jouleloop.proof.form import digest_of
-from jouleloop.proof.imperfect import TooLong
+from jouleloop.proof.limits import MOST_STEPS, Verdict
 from jouleloop.proof.rules import ROUNDING
-
-#: Steps of an imperfect argument (see `jouleloop.proof.imperfect.Part.work`); beyond, checking takes minutes.
-MOST_STEPS = 200_000
-
-__all__ = ["MOST_STEPS", "TooLong", "argue", "sealed", "unproven", "without_remainders"]
 
 Data = dict[str, Any]
 
@@ -43,12 +38,10 @@ def unproven(about: Data, objective: str) -> str:
 def argue(about: Data, value: float, parts: list[Data], most_steps: int = MOST_STEPS) -> Iterator[bool]:
     """Append the argument for imperfect factors, part by part; yield False after each.
 
-    Raise `TooLong` where more steps are needed than allowed.
+    Raise `jouleloop.proof.limits.Exceeded` where more steps are needed than allowed.
     """
-    for part in imperfect.parts_of(Design(about), value * (1 - float(ROUNDING))):
-        part.most_steps = most_steps
+    for part in imperfect.parts_of(Design(about), value * (1 - float(ROUNDING)), Verdict(most_steps=most_steps)):
         parts.append(imperfect.argument(part))
         if part.better is not None:
             raise InputError(Fault("the optimum is none", value=value, allowed="{} costs {!r} pJ".format(*part.better)))
-        most_steps -= part.work
         yield False

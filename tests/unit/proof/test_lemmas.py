@@ -57,7 +57,7 @@ def single_bounds(seed: int, rng: random.Random) -> Bounds | None:
     part = rng.choice(data["parts"])
     keep = tuple(tuple(map(bool, level)) for level in part["keep"])
     bounds = Bounds(Design(data), keep, tuple(map(tuple, part["unrolling"])))
-    return bounds if any(bounds.single) else None
+    return bounds if any(bounds.design.single) else None
 
 
 def test_words_pass_further_in_as_often_as_outside_or_more() -> None:
@@ -75,7 +75,7 @@ def test_words_pass_further_in_as_often_as_outside_or_more() -> None:
             loops += [(d, tile[d] // cut[d], cut[d]) for d in order if cut[d] < tile[d]]
             tile = cut
             states.append((tile, [*loops]))
-        for v in (v for v, single in enumerate(bounds.single) if single):
+        for v in (v for v, single in enumerate(bounds.design.single) if single):
             once = bounds.design.words(v, bounds.rest)
             words = [fetches(bounds, v, outside) * bounds.design.words(v, cut) for cut, outside in states]
             for place, (cut, outside) in enumerate(states):
@@ -90,7 +90,7 @@ def test_smaller_tiles_take_no_less_of_single_data_spaces() -> None:
     compared = 0
     for seed in range(5000, 5040):
         bounds = single_bounds(seed, random.Random(seed))
-        if bounds is None or not all(bounds.single):
+        if bounds is None or not all(bounds.design.single):
             continue
         top, dims = len(bounds.keep) - 1, range(len(bounds.rest))
         for tile in itertools.islice(bounds.design.cuts(top, bounds.rest), 40):
@@ -101,6 +101,23 @@ def test_smaller_tiles_take_no_less_of_single_data_spaces() -> None:
                     assert sum(bounds.least_at(level, smaller, d, start)) >= least, (seed, tile, smaller)
                     compared += 1
     assert compared > 100
+
+
+def test_what_crosses_hangs_on_keeps_and_on_factors_from_the_boundary_outward() -> None:
+    """Parts of one design share what is priced once; each part is beside itself with a design of its own."""
+    compared = 0
+    for kind, seed in itertools.product(("general", "windows", "later", "wired"), range(5000, 5030)):
+        data, rng = true_certificate(kind, seed), random.Random(seed)
+        if data is None:
+            continue
+        shared = Design(data)
+        for part in rng.choices(data["parts"], k=24):
+            about = tuple(tuple(map(bool, level)) for level in part["keep"]), tuple(map(tuple, part["unrolling"]))
+            alone, beside = Bounds(Design(data), *about), Bounds(shared, *about)
+            for level, v in ((level, v) for level, own in alone.crossed.items() for v in own):
+                assert beside.repeated(level, v, 2) == alone.repeated(level, v, 2), (kind, seed, level, v)
+                compared += 1
+    assert compared > 500
 
 
 def test_bounds_are_those_of_all_cuts_up_to_what_is_asked_for() -> None:
@@ -122,5 +139,5 @@ def test_bounds_are_those_of_all_cuts_up_to_what_is_asked_for() -> None:
             for share in (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100), Fraction(1), Fraction(11, 10)):
                 most = exact * share
                 assert Bounds(*about).least(most) == min(most, exact), (kind, seed)
-                compared[all(Bounds(*about).single)] += 1
+                compared[all(Bounds(*about).design.single)] += 1
     assert min(compared[True], compared[False]) > 50

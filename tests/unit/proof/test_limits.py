@@ -7,11 +7,15 @@ from typing import Any
 import pytest
 
 from attacks import true_certificate
+from chain_attacks import searched
 from jouleloop.errors import JouleloopError
 from jouleloop.files import read_json
+from jouleloop.fusion.certificate import certify_chain
+from jouleloop.proof import limits
 from jouleloop.proof.cost import cost_of, nest_of
 from jouleloop.proof.design import Design
 from jouleloop.proof.form import check_form, digest_of
+from jouleloop.proof.fused import ChainVerifier
 from jouleloop.proof.limits import Exceeded, limited
 from jouleloop.proof.verify import Refused, verify
 
@@ -40,6 +44,24 @@ def test_an_endless_file_ends_at_the_limit() -> None:
     with pytest.raises(Refused, match="nothing is proven: it takes more than 1 processor seconds"):
         verify(endless(), seconds=1.0)
     assert time.process_time() - begin < 15
+
+
+def test_steps_alone_say_whether_the_file_of_a_chain_is_a_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+    for seed in range(12):
+        search = searched(seed)
+        result = search.run()
+        if not result.ok or "claim" in (data := certify_chain(search, result)) or data["statements"]:
+            continue
+        steps = ChainVerifier(data).run().steps
+        for most, claim in ((steps, None), (steps - 1, f"it takes more than {steps - 1:,} steps")):
+            monkeypatch.setattr(limits, "MOST_CHAIN_STEPS", most)
+            assert certify_chain(search, result).get("claim") == claim, seed
+        monkeypatch.undo()
+        compared += 1
+        if compared == 2:
+            break
+    assert compared == 2
 
 
 def test_memory_has_a_limit() -> None:
