@@ -267,32 +267,32 @@ def _crossed_pj(lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, sh
     """
     price, windows = edge.price[v], edge.fan.windows
     own, pose, back = edge.fan.window[k, v], windows.pose[v, x], int(falls)
-    least_pj = np.inf
+    boxes, instances = windows.boxes[v, own, pose, back], windows.instances[v, own, pose, back]
+    into, outside, least_pj = share * lattice.rest[v, x], share * lattice.rest[v, y], np.inf
     for a in range(lattice.ranks.shape[1]):
         loops = lattice.ranks[v, a] & lattice.loops[y] & price.loops
         if loops != 0:
             stands = loops & (loops - 1) != 0 and windows.stands[v, own, pose, a]
-            words = lattice.seen[v, a, x] * price.apart
+            words, rank = lattice.seen[v, a, x] * price.apart, -1 if stands else a
             if windows.slides[v, own, pose, a] & loops == 0:
                 words = max(words, lattice.boxes[v, x] * (lattice.moves[v, a, x] if stands else 1.0))
-            words, rank = share * min(words, lattice.boxes[v, x]), -1 if stands else a
-            boxes, instances = windows.boxes[v, own, pose, back, rank], windows.instances[v, own, pose, back, rank]
-            least_pj = min(least_pj, _passed_pj(lattice, edge, v, k, x, y, words, boxes, instances))
+            words = min(words, lattice.boxes[v, x])
+            least_pj = min(
+                least_pj, _passed_pj(edge, v, k, words * into, instances[rank], words * outside * boxes[rank])
+            )
     if least_pj == np.inf:
-        boxes, instances = windows.boxes[v, own, pose, back, -1], windows.instances[v, own, pose, back, -1]
-        least_pj = _passed_pj(lattice, edge, v, k, x, y, share * lattice.boxes[v, x], boxes, instances)
+        words = lattice.boxes[v, x]
+        least_pj = _passed_pj(edge, v, k, words * into, instances[-1], words * outside * boxes[-1])
     return least_pj
 
 
 @njit(inline="always")
-def _passed_pj(
-    lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, words: float, boxes: float, instances: float
-) -> float:
-    """Energy [pJ] of so many words in each iteration, of which links leave these boxes and this share of instances."""
+def _passed_pj(edge: Edge, v: int, k: int, filled: float, instances: float, asked: float) -> float:
+    """Energy [pJ] of words filled in, if no more than a share of instances takes them, and of words asked for."""
     price, c = edge.price[v], edge.fan.kind[k]
-    filled = words * lattice.rest[v, x] * max(edge.fan.share[c, v], instances) - price.fill_rounded
+    filled = filled * max(edge.fan.share[c, v], instances) - price.fill_rounded
     filled_pj = max(0.0, filled - price.fill_free) * price.fill_pj
-    return float(filled_pj + asked_pj(price, words * lattice.rest[v, y] * edge.fan.ratio[c, v] * boxes))
+    return float(filled_pj + asked_pj(price, asked * edge.fan.ratio[c, v]))
 
 
 @njit(inline="always")
