@@ -199,8 +199,9 @@ def _along_ranks(layer: LayerArrays, side: Records, extent: Floats, boxes: list[
     ranks = shared_ranks(side["halo"])
     shape = len(ranks), max(map(len, ranks))
     dims, (seen, moves) = np.zeros(shape, np.int64), np.ones((2, *shape, len(extent)))
-    primes = np.array([np.inf, np.inf, *(factorised(n)[0][0] for n in range(2, int(layer.bounds.max()) + 1))])
-    least = primes[(layer.bounds // extent).astype(np.int64)]
+    left, place = np.unique(layer.bounds // extent, return_inverse=True)
+    primes = np.array([factorised(int(n))[0][0] if n > 1 else np.inf for n in left])
+    least = primes[place].reshape(extent.shape)
     for v, own in enumerate(ranks):
         values = _values(layer.coef[v], layer.bounds)
         for a, r in enumerate(own):
