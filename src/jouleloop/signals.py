@@ -10,6 +10,7 @@ import logging
 import math
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -175,6 +176,7 @@ def give_up_when_told(first: Callable[[], None], last: Callable[[], None]) -> No
             _Told.number, _Told.at, _Told.raised = number, time.monotonic(), True
             _leave_soon(number, last)
             first()
+            _raise_where_lost(number)
             raise Ended
         if time.monotonic() - _Told.at > _PATIENCE_SECONDS:
             last()
@@ -245,7 +247,26 @@ def _end(number: int, frame: FrameType | None) -> None:
     if _imports(frame):
         leave(number)
     _leave_soon(number)
+    _raise_where_lost(number)
     raise Ended
+
+
+def _raise_where_lost(number: int) -> None:
+    """Let the signal strike again where Python drops what it raises: in a finaliser or a callback of the collector."""
+    handler, main, others = signal.getsignal(number), threading.main_thread().ident, sys.unraisablehook
+
+    def again() -> None:
+        if main is not None and signal.getsignal(number) is handler:
+            _Told.raised = False
+            signal.pthread_kill(main, number)
+
+    def hook(lost: "sys.UnraisableHookArgs") -> None:
+        if isinstance(lost.exc_value, Ended):
+            _later(_LOOK_SECONDS, again)
+        else:
+            others(lost)
+
+    sys.unraisablehook = hook
 
 
 def _imports(frame: FrameType | None) -> bool:

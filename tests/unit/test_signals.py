@@ -107,6 +107,33 @@ def test_an_exception_that_got_lost_is_raised_again() -> None:
     assert (code, text) == (0, "again\n")
 
 
+def test_an_exception_that_a_finaliser_drops_strikes_again_without_a_word() -> None:
+    code, text = outcome("""
+        class Struck:
+            def __del__(self):
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        class Faulty:
+            def __del__(self):
+                raise ValueError("of others")
+
+        with signals.ended_by_signals():
+            try:
+                struck = Struck()
+                del struck
+                faulty = Faulty()
+                del faulty
+                time.sleep(2)
+            except signals.Ended:
+                print("told", flush=True)
+        raise SystemExit(signals.exit_code())
+        """)
+    assert code == 143
+    assert "ValueError: of others" in text
+    assert "Ended" not in text
+    assert text.endswith("told\n")
+
+
 def test_a_search_that_does_not_heed_is_interrupted() -> None:
     code, text = outcome("""
         signals._ASKED_SECONDS = 0.5
