@@ -196,7 +196,7 @@ NEIGHBOUR = np.dtype(
     align=True,
 )
 #: Most distances that are told apart, and most instances.
-MOST_KEYS = 1024
+MOST_KEYS = 16_384
 #: What a crossing into a level costs.
 RATE = np.dtype(
     [

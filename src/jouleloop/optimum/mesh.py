@@ -15,7 +15,7 @@ from jouleloop.optimum.path import extents
 from jouleloop.optimum.words import find_reach, number_of, shape_of, unit_of
 
 #: Most instances of a level that are looked at, in all arrangements together.
-_MOST_INSTANCES = 300_000
+_MOST_INSTANCES = 3_000_000
 
 
 @njit(inline="always")
