@@ -15,7 +15,7 @@ from jouleloop.optimum.regroup import Walks, regrouped
 #: How far a limit is above the bound at least, and how near the incumbent it stands instead of one between.
 _LEAST, _NEAR = 1.005, 1.02
 #: Most subproblems of the first round; a later one has at most twice as many as any before, if that are more.
-_MOST_AT_FIRST = 2_500
+_MOST_AT_FIRST = 10_000
 #: What of a limit no mapping is below once its round is over; the rest covers rounding.
 _ROUNDING = 1.0 - 1e-9
 
