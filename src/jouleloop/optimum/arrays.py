@@ -30,6 +30,8 @@ BEST = np.dtype(
         ("limit_pj", np.float64),
         ("limit_product", np.float64),
         ("most_cycles", np.float64),
+        # Energy [pJ] below which a nest is noted that does not improve on the rest (see `Rounds`), or -inf.
+        ("aside_pj", np.float64),
     ],
     align=True,
 )
@@ -833,6 +835,7 @@ def new_best(limit_pj: float = np.inf, delay_power: float = 1.0, most_cycles: fl
     """Return an incumbent that anything improves on, under limits on energy [pJ] and on cycles."""
     best = np.full(1, np.inf, BEST)
     best["limit_pj"], best["delay_power"], best["most_cycles"] = limit_pj, delay_power, most_cycles
+    best["aside_pj"] = -np.inf
     return best
 
 

@@ -196,7 +196,12 @@ def _evaluate_arrangements(
         least_pj = min(least_pj, total_pj)
         if total_pj < np.inf and not _holds_passed(case, nest.keep, work):
             total_pj = np.inf
-        if total_pj == np.inf or beaten(tally.mode, best, total_pj, float(cycles)):
+        if total_pj == np.inf:
+            continue
+        if beaten(tally.mode, best, total_pj, float(cycles)):
+            if tally.found.arrangement[0] < 0 and total_pj < best[0].aside_pj:
+                best[0].aside_pj = total_pj
+                copy_nest(nest, tally.found)
             continue
         best[0].energy_pj = total_pj
         best[0].cycles = cycles

@@ -394,6 +394,7 @@ class PerfectKernel(Kernel):
         """Whether another round follows: this one has no mapping below its limit."""
         if self.rounds is None or self._held_pj is None:
             return False
+        self.before, self.found = self.mapping(), self.search.new_found()
         self.regrouping = self.rounds.higher()
         return True
 
@@ -441,7 +442,7 @@ class PerfectKernel(Kernel):
 
     def mapping(self) -> Mapping | None:
         """Return the best mapping of this pass, or of those before."""
-        if self.found.arrangement[0] >= 0:
+        if self.found.arrangement[0] >= 0 or (self.rounds is not None and self.rounds.aside):
             return self.search.mapping(self.found)
         outside = self.search.incumbent if self.mode in (ENERGY, PRODUCT) else None
         return self.before if outside is None or self.before is not None else outside.mapping

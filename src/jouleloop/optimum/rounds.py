@@ -47,7 +47,12 @@ class Rounds:
     @property
     def held_pj(self) -> float | None:
         """Energy [pJ] of the incumbent, in a round below it; else none."""
-        return None if self._held is None else float(self._held[0]["energy_pj"])
+        return None if self._held is None else float(self.best[0]["aside_pj"])
+
+    @property
+    def aside(self) -> bool:
+        """Whether the incumbent was found in a round below the one before."""
+        return self._held is not None and bool(self.best[0]["aside_pj"] < self._held[0]["energy_pj"])
 
     def first(self) -> Iterator[int | float | Parts]:
         """Return the work of the first round, see `regrouped`."""
@@ -80,12 +85,14 @@ class Rounds:
         below = self._asked_pj < self.best[0]["energy_pj"]
         if below:
             self._held = self.best.copy()
+            self.best["aside_pj"] = self.best["energy_pj"]
             self.best["energy_pj"] = self._asked_pj
         return bool(below)
 
     def release(self) -> None:
-        """Let the incumbent be what it was before the round, whose subproblems are those at hand as before."""
+        """End a round below the incumbent, whose subproblems are those at hand as before."""
         if self._held is not None:
+            self._held["energy_pj"] = self.best["aside_pj"]
             self.best[:], self._held = self._held, None
 
     def _ask(self, limit_pj: float) -> Iterator[int | float | Parts]:

@@ -46,6 +46,19 @@ def test_a_round_without_a_mapping_raises_the_bound_and_claims_no_more(below: Ro
     assert (below.held_pj, below.best[0]["energy_pj"]) == (None, 100.0)
 
 
+def test_a_mapping_above_the_limit_of_a_round_is_the_incumbent_after_it(below: Rounds) -> None:
+    next(below.first())
+    below.bound_pj = 64.0
+    assert below.lower() is not None
+    assert below.begin(_parts(7))
+    assert not below.aside
+    below.best["aside_pj"] = 90.0
+    assert below.aside
+    assert (below.held_pj, below.best[0]["energy_pj"]) == (90.0, pytest.approx(80.0))
+    assert next(below.higher()) == pytest.approx(math.sqrt(80.0 * 90.0))
+    assert (below.held_pj, below.best[0]["energy_pj"], below.best[0]["aside_pj"]) == (None, 90.0, -math.inf)
+
+
 def test_the_last_round_is_up_to_the_incumbent(below: Rounds) -> None:
     below.bound_pj = 97.0
     next(below.first())
