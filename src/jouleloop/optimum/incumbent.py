@@ -30,8 +30,8 @@ _WALKS = *((n, False) for n in (1, 2, 3)), (11, True), (12, True), *((n, False) 
 EVALUATIONS, _EVALUATIONS_A_PLACE = 12_000, 50
 #: Temperature that a walk begins at: of those from the simplest mapping, and of those from the best one.
 _HOT, _WARM = 0.4, 0.05
-#: Instances of meshes whose neighbours are counted fast.
-_FAST_INSTANCES = 2048
+#: Instances that are counted in as much time as all else of an evaluation.
+_FAST_INSTANCES = 8192
 #: Choices of what is kept that are searched, at most; and how many of them the walks propose.
 MOST_SOLVED, _CHOICES = 40, 4
 #: By what share one of them has to be better, so that its neighbours are searched too.
@@ -74,9 +74,8 @@ class Walker:
             self.dims = np.zeros(1, np.int64)
         target = narrowed(encode(problem, space.arch, costs, rules, space.reuse), self.dims)
         units, windows = math.prod(x * y for x, y in space.arch.fanout), (target.layer.coef != 0).sum(axis=2) > 1
-        if windows.any() and units > _FAST_INSTANCES:
-            # Neighbours of windows on a large mesh take long to be counted: walks do without, `found` counts them.
-            target.layer.reuse["no_link_transfer"] = True
+        #: How many times longer an evaluation takes: of windows every instance is looked at.
+        self._slow = 1 + units // _FAST_INSTANCES if windows.any() else 1
         levels, spaces = len(space.temporal), len(problem.data_spaces)
         nest = new_nest(np.zeros((levels, spaces), np.bool_))
         self.model = Model(target, nest, new_work(levels, spaces))
@@ -147,7 +146,7 @@ class Walker:
     def evaluations(self) -> int:
         """Evaluations of a walk: few where there is little to choose."""
         factors = sum(power for bound in self.model.target.layer.bounds.tolist() for _, power in factorised(bound))
-        return min(EVALUATIONS, _EVALUATIONS_A_PLACE * max(1, len(self.space.slots) * factors))
+        return min(EVALUATIONS, _EVALUATIONS_A_PLACE * max(1, len(self.space.slots) * factors)) // self._slow
 
     def walk(self, start: Point, seed: int, evaluations: int, hot: float = _HOT) -> tuple[float, Point]:
         """Return the best point of a walk, and the logarithm of its value."""
