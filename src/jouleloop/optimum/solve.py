@@ -92,6 +92,8 @@ _SKETCHED_AT_ONCE = 8192
 #: Most entries of all tables together, 1 GB. Where it takes more, tables know less of where runs started: weaker
 #: bounds, the same optimum.
 MOST_CELLS = 125_000_000
+#: Room for distances of neighbours at least, and by instance of the largest fan-out: most of those that occur.
+_KEYS, _KEYS_AN_INSTANCE = 1024, 4
 
 
 @njit
@@ -352,7 +354,8 @@ class Solver:
         )
         keep = np.zeros((levels, spaces), np.bool_)
         scratch = new_scratch(grid, levels, spaces, points)
-        distances = MOST_KEYS if (side["halo"] >= 0).any() else 1
+        instances = int((target.hardware.levels["fanout_x"] * target.hardware.levels["fanout_y"]).max())
+        distances = min(MOST_KEYS, max(_KEYS, _KEYS_AN_INSTANCE * instances)) if (side["halo"] >= 0).any() else 1
         mesh = new_mesh(levels, spaces, dims, distances)
         self.case = Case(target, keep, slots, unrolled, grid, tables, scratch, mesh)
         self.path = new_path(keep, side, layer.coef.shape[1])
