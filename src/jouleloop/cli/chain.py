@@ -14,6 +14,7 @@ from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun
 from jouleloop.report.fused_page import fused_page
 from jouleloop.terminal.console import print_json, print_text
 from jouleloop.terminal.splice import AsJson, spliced
+from jouleloop.units import amount
 
 
 @spliced(hardware=hardware_of, fusion=FusionChoice)
@@ -58,19 +59,19 @@ def _show(result: ChainResult) -> None:
     if not result.ok:
         print_text(f"no mapping: {result.reason}")
         return
-    energy = f"{result.energy_pj / 1e6:,.4g} µJ" if result.unit == "pJ" else f"{result.energy_pj:,.0f} {result.unit}"
     gap = result.energy_pj / result.lower_bound_pj - 1 if result.lower_bound_pj else 0.0
     proven = "proven" if result.optimal else f"not proven, gap at most {gap:.2%}"
+    energy = amount(result.energy_pj, result.unit)
     print_text(f"energy    {energy}, {result.energy_pj / result.apart_pj:.1%} of the layers apart")
     words = f"{result.outer_words:,} words, {result.outer_words / result.apart_outer_words:.1%} of the layers apart"
     print_text(f"outside   {words}, at the outermost level")
     print_text(f"optimum   {proven}, by {result.searches:,} searches of parts; fused at {result.level}\n")
     for group in result.groups:
-        _show_group(group, "")
+        _show_group(group, "", result.unit)
         print_text("")
 
 
-def _show_group(group: GroupRun, indent: str) -> None:
+def _show_group(group: GroupRun, indent: str, unit: str) -> None:
     if group.prefix:
         loops = [
             f"{'|'.join(dict.fromkeys(loop.dimensions))} in {loop.factor}{', overlaps anew' * loop.recomputes}"
@@ -80,15 +81,15 @@ def _show_group(group: GroupRun, indent: str) -> None:
         indent += "  "
     for child in group.children:
         if isinstance(child, GroupRun):
-            _show_group(child, indent)
+            _show_group(child, indent, unit)
         else:
-            _show_layer(child, indent)
+            _show_layer(child, indent, unit)
 
 
-def _show_layer(layer: LayerRun, indent: str) -> None:
+def _show_layer(layer: LayerRun, indent: str, unit: str) -> None:
     names = [*layer.held, *(f"{name} around" for around in layer.held_around for name in around)]
     held = f", holds {', '.join(names)} ({layer.held_words:,} words)" if names else ""
-    print_text(f"{indent}{layer.name}: {layer.energy_pj / 1e6:,.4g} µJ{held}")
+    print_text(f"{indent}{layer.name}: {amount(layer.energy_pj, unit)}{held}")
     for run in layer.runs:
         mapping = run.search.mapping
         how = f"{run.iterations:,} times{' from partial sums' if run.resumes else ''}"
