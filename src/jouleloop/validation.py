@@ -54,7 +54,7 @@ def _fault(model: type[BaseModel], entry: Any, source: str) -> Fault:
             # YAML takes a number such as 1e-9, without a point, for a text.
             return Fault("must be a number", source, field, shown, "such as 2 or 1.0e-9")
         case "too_short":
-            return Fault(f"must have {context['min_length']} or more entries", source, field, shown)
+            return Fault("has too few entries", source, field, shown, f"at least {context['min_length']}")
         case "string_type":
             return Fault("must be text", source, field, shown)
         case "bool_type" | "bool_parsing":

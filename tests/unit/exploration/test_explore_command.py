@@ -157,7 +157,7 @@ def test_faults_of_a_space_stand_together(
         (space(attributes={"shared_glb.depth": {"start": 1, "stop": 2**52}}), "most_designs"),
         (space(attributes={"shared_glb.depth": {"start": 9, "stop": 1}}), "empty range"),
         (space(attributes={}), "attributes"),
-        (space(attributes={"shared_glb.depth": []}), "shared_glb.depth: must have 1 or more entries"),
+        (space(attributes={"shared_glb.depth": []}), "shared_glb.depth: has too few entries; allowed: at least 1"),
         (space(budget={"area_mm2": "1e-6"}), "budget.area_mm2: must be a number (got '1e-6'); allowed: such as 2 or 1"),
         (space(budget={"area_mm2": -1}), "budget.area_mm2"),
         (space(budget={"area_mm2": 1e-6}), "takes more than the budget"),
