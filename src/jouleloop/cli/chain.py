@@ -11,7 +11,9 @@ from jouleloop.cli.watching import say_if_compiling, watched
 from jouleloop.cli.write_files import write_proof
 from jouleloop.files import write_text
 from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun
+from jouleloop.optimum.limit import INTERRUPT
 from jouleloop.report.fused_page import fused_page
+from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, print_text
 from jouleloop.terminal.splice import AsJson, spliced
 from jouleloop.units import amount
@@ -51,6 +53,8 @@ def chain(
         _show(result)
     if certificate is not None and result.ok:
         write_proof(certificate, result.certificate, proven=result.optimal)
+    if watch.asked() == INTERRUPT:
+        raise typer.Exit(exit_code())
     if not result.ok:
         raise typer.Exit(1)
 
