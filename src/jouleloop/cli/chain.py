@@ -40,11 +40,9 @@ def chain(
     found = chain_named(names[0] if len(names) == 1 else names)
     designs = [hardware.load(arch, constraints, problem.shape) for problem in found.problems]
     say_if_compiling()
+    how = {"recompute": fusion.recompute, "certified": certificate is not None}
     with watched(None) as watch:
-        stated = certificate is not None
-        result = search_chain(
-            found, designs, fusion.level, watch, seconds, recompute=fusion.recompute, certified=stated
-        )
+        result = search_chain(found, designs, fusion.level, watch, seconds, **how)
     if fusion.page is not None:
         write_text(fusion.page, fused_page([(f"{result.chain} on {result.architecture}", result.as_json())]))
     if as_json:
@@ -53,10 +51,8 @@ def chain(
         _show(result)
     if certificate is not None and result.ok:
         write_proof(certificate, result.certificate, proven=result.optimal)
-    if watch.asked() == INTERRUPT:
-        raise typer.Exit(exit_code())
-    if not result.ok:
-        raise typer.Exit(1)
+    if (ended := watch.asked() == INTERRUPT) or not result.ok:
+        raise typer.Exit(exit_code() if ended else 1)
 
 
 def _show(result: ChainResult) -> None:
