@@ -91,11 +91,11 @@ def distinct(faults: Iterable[Fault]) -> list[Fault]:
     return list({str(fault): fault for fault in reversed(list(faults))}.values())[::-1]
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known spelling closest to ``word``, or None where none is close."""
+def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """Return the known spelling closest to ``word``, or None where none is so much alike, from 0 to 1 for equal."""
     names = sorted(known)
     lowered = {name.lower(): name for name in names}
-    found = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
+    found = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=likeness)
     return lowered[found[0]] if found else None
 
 
@@ -103,7 +103,7 @@ def unknown(
     word: str, known: Iterable[str], what: str, *, source: str | None = None, field: str | None = None
 ) -> Fault:
     """Return the fault for a name that is none of ``known``."""
-    names = sorted(known)
+    names = sorted(set(known))
     return Fault(f"unknown {what}", source, field, word, ", ".join(names) or "none", nearest(word, names))
 
 

@@ -48,6 +48,7 @@ class _SafeLoader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
     #: Whether a key may be given twice with one value, as in Timeloop's YAML; a warning tells of it.
     may_repeat = False
+    source = ""
 
 
 def _construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
@@ -67,7 +68,8 @@ def _construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
         if repeated and not (loader.may_repeat and repr(value) == repr(result[key])):
             raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", key_node.start_mark)
         if repeated:
-            _LOG.warning("line %s: key %r is given twice, alike", key_node.start_mark.line + 1, key)
+            line = key_node.start_mark.line + 1
+            _LOG.warning("%s: line %s: key %r is given twice, alike", loader.source, line, key)
         if id(key_node) in own:  # what a merge (<<) brings in, the mapping's own keys may replace
             seen.add(key)
         result[key] = value
@@ -176,6 +178,7 @@ def parse_yaml(text: str, source: str, loader: type[Any] = _SafeLoader) -> Any:
 
 def _document(text: str, source: str, loader: type[Any]) -> Any:
     reader = loader(text)
+    reader.source = source
     try:
         node = reader.get_single_node()
         if node is None:

@@ -33,6 +33,11 @@ def unit_of(tables: Iterable[str]) -> str:
     return WORDS if set(tables) == {COUNTS} else PJ
 
 
+def amount(value_pj: float, unit: str) -> str:
+    """Return an energy as people read it: in µJ, or in words where those are counted."""
+    return f"{value_pj / 1e6:,.4g} µJ" if unit == PJ else f"{value_pj:,.0f} {unit}"
+
+
 def energy_unit() -> str:
     """Return the unit of all energies that are written now."""
     return _unit.get()

@@ -51,7 +51,10 @@ def _fault(model: type[BaseModel], entry: Any, source: str) -> Fault:
         case "int_type" | "int_from_float" | "int_parsing":
             return Fault("must be a whole number", source, field, shown)
         case "float_type":
-            return Fault("must be a number", source, field, shown)
+            # YAML takes a number such as 1e-9, without a point, for a text.
+            return Fault("must be a number", source, field, shown, "such as 2 or 1.0e-9")
+        case "too_short":
+            return Fault("has too few entries", source, field, shown, f"at least {context['min_length']}")
         case "string_type":
             return Fault("must be text", source, field, shown)
         case "bool_type" | "bool_parsing":

@@ -104,8 +104,8 @@ def plot_curve(curve: "Curve", ax: Axes | None = None, *, theory: bool = True) -
 
     An energy is drawn beside theory only where it is words: where words of main memory alone cost something.
     """
-    question, steps = curve.staircase.question, [step for step in curve.steps if step.words > 0]
-    words, values = [step.words for step in steps], [step.value for step in steps]
+    question, steps = curve.staircase.question, _drawn(curve.steps)
+    words, values = [max(step.words, 1) for step in steps], [step.value for step in steps]
     with styled():
         panel = _plot_steps(words, values, ax, proven=curve.proven)
         drawn = theory and [dram_words(step.result.evaluation) for step in steps if step.result.evaluation] == values
@@ -120,12 +120,17 @@ def plot_curve(curve: "Curve", ax: Axes | None = None, *, theory: bool = True) -
 
 def plot_network_curve(curve: "NetworkCurve", ax: Axes | None = None) -> Axes:
     """Draw the staircase of a network over the capacity, both axes logarithmic; return the axes."""
-    steps = [step for step in curve.steps if step.words > 0]
+    steps = _drawn(curve.steps)
     with styled():
-        panel = _plot_steps([s.words for s in steps], [s.value for s in steps], ax, proven=curve.proven)
+        panel = _plot_steps([max(s.words, 1) for s in steps], [s.value for s in steps], ax, proven=curve.proven)
         panel.set(xlabel=f"{curve.level} [words]", ylabel=f"{curve.objective} [{curve.unit}]", title=curve.name)
         panel.legend()
     return panel
+
+
+def _drawn(steps: Sequence[Any]) -> Sequence[Any]:
+    """Return the steps that a logarithmic axis has, or the only one, of 0 words, which is drawn from 1 word on."""
+    return [step for step in steps if step.words > 0] or steps[-1:]
 
 
 def _plot_steps(words: Sequence[int], values: Sequence[float], ax: Axes | None, *, proven: bool) -> Axes:

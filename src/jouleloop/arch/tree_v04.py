@@ -192,7 +192,7 @@ class _Walk:
     def _leaf(self, item: dict[str, Any], tag: str, where: str, keeps: list[str] | None) -> None:
         name = item.get("name")
         if not isinstance(name, str) or not name:
-            self.faults.append(Fault("has no name", None, where))
+            self.faults.append(Fault("has no name" if name is None else "the name must be text", None, where, name))
             return
         own = self._resolve(f"{name}.attributes", item.get("attributes") or {}, {})
         spatial = self._resolve(f"{name}.spatial", item.get("spatial") or {}, own)

@@ -11,9 +11,12 @@ from jouleloop.cli.watching import say_if_compiling, watched
 from jouleloop.cli.write_files import write_proof
 from jouleloop.files import write_text
 from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun
+from jouleloop.optimum.limit import INTERRUPT
 from jouleloop.report.fused_page import fused_page
+from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, print_text
 from jouleloop.terminal.splice import AsJson, spliced
+from jouleloop.units import amount
 
 
 @spliced(hardware=hardware_of, fusion=FusionChoice)
@@ -37,11 +40,9 @@ def chain(
     found = chain_named(names[0] if len(names) == 1 else names)
     designs = [hardware.load(arch, constraints, problem.shape) for problem in found.problems]
     say_if_compiling()
+    how = {"recompute": fusion.recompute, "certified": certificate is not None}
     with watched(None) as watch:
-        stated = certificate is not None
-        result = search_chain(
-            found, designs, fusion.level, watch, seconds, recompute=fusion.recompute, certified=stated
-        )
+        result = search_chain(found, designs, fusion.level, watch, seconds, **how)
     if fusion.page is not None:
         write_text(fusion.page, fused_page([(f"{result.chain} on {result.architecture}", result.as_json())]))
     if as_json:
@@ -50,27 +51,27 @@ def chain(
         _show(result)
     if certificate is not None and result.ok:
         write_proof(certificate, result.certificate, proven=result.optimal)
-    if not result.ok:
-        raise typer.Exit(1)
+    if (ended := watch.asked() == INTERRUPT) or not result.ok:
+        raise typer.Exit(exit_code() if ended else 1)
 
 
 def _show(result: ChainResult) -> None:
     if not result.ok:
         print_text(f"no mapping: {result.reason}")
         return
-    energy = f"{result.energy_pj / 1e6:,.4g} µJ" if result.unit == "pJ" else f"{result.energy_pj:,.0f} {result.unit}"
     gap = result.energy_pj / result.lower_bound_pj - 1 if result.lower_bound_pj else 0.0
     proven = "proven" if result.optimal else f"not proven, gap at most {gap:.2%}"
+    energy = amount(result.energy_pj, result.unit)
     print_text(f"energy    {energy}, {result.energy_pj / result.apart_pj:.1%} of the layers apart")
     words = f"{result.outer_words:,} words, {result.outer_words / result.apart_outer_words:.1%} of the layers apart"
     print_text(f"outside   {words}, at the outermost level")
     print_text(f"optimum   {proven}, by {result.searches:,} searches of parts; fused at {result.level}\n")
     for group in result.groups:
-        _show_group(group, "")
+        _show_group(group, "", result.unit)
         print_text("")
 
 
-def _show_group(group: GroupRun, indent: str) -> None:
+def _show_group(group: GroupRun, indent: str, unit: str) -> None:
     if group.prefix:
         loops = [
             f"{'|'.join(dict.fromkeys(loop.dimensions))} in {loop.factor}{', overlaps anew' * loop.recomputes}"
@@ -80,15 +81,15 @@ def _show_group(group: GroupRun, indent: str) -> None:
         indent += "  "
     for child in group.children:
         if isinstance(child, GroupRun):
-            _show_group(child, indent)
+            _show_group(child, indent, unit)
         else:
-            _show_layer(child, indent)
+            _show_layer(child, indent, unit)
 
 
-def _show_layer(layer: LayerRun, indent: str) -> None:
+def _show_layer(layer: LayerRun, indent: str, unit: str) -> None:
     names = [*layer.held, *(f"{name} around" for around in layer.held_around for name in around)]
     held = f", holds {', '.join(names)} ({layer.held_words:,} words)" if names else ""
-    print_text(f"{indent}{layer.name}: {layer.energy_pj / 1e6:,.4g} µJ{held}")
+    print_text(f"{indent}{layer.name}: {amount(layer.energy_pj, unit)}{held}")
     for run in layer.runs:
         mapping = run.search.mapping
         how = f"{run.iterations:,} times{' from partial sums' if run.resumes else ''}"

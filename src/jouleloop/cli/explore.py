@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from jouleloop.api.explorations import Exploration, explore
+from jouleloop.api.explorations import INVALID, Exploration, explore
 from jouleloop.cli import options
 from jouleloop.cli.target_options import read_outside
 from jouleloop.cli.watching import say_if_compiling
@@ -71,7 +71,8 @@ def _show(found: Exploration) -> None:
     """Print the best design, what became of the others, and the largest families that were discarded."""
     data = found.as_dict()
     if found.best is None:
-        print_note("no design maps all layers within the budget")
+        why = "was found before the search stopped" if found.outcome.stopped else "maps all layers within the budget"
+        print_note(f"no design {why}")
     else:
         for path, value in found.best.items():
             print_text(f"{path:<24} {value}")
@@ -84,6 +85,8 @@ def _show(found: Exploration) -> None:
     proof = "proven: every other design was searched or discarded by a bound"
     print_text(f"{'optimum':<24} {proof if found.optimal else f'not proven, stopped ({found.outcome.stopped}){gap}'}")
     print_text(f"{'designs':<24} {', '.join(f'{number:,} {fate}' for fate, number in data['designs'].items())}")
+    if wrong := [reason for fate, _, reason in found.fates if fate == INVALID]:
+        print_note(f"the first invalid design: {wrong[0]}")
     print_text(f"{'searches':<24} {found.searches:,} of a layer, {found.outcome.nodes:,} families\n")
     _show_families(found)
     if found.outcome.front:

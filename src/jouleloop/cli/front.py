@@ -21,7 +21,7 @@ from jouleloop.optimum.limit import INTERRUPT
 from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, print_note, print_table, print_text
 from jouleloop.terminal.splice import AsJson, spliced
-from jouleloop.units import energies_in, said
+from jouleloop.units import WORDS, energies_in, said
 from jouleloop.workload.layer import CONV
 
 #: Points that the console shows; files have all.
@@ -132,7 +132,11 @@ def _show(found: Front) -> None:
             )
         print_table(shown)
     more = f", {min(count, _MOST_SHOWN)} of them above" if count > _MOST_SHOWN else ""
-    print_text(f"{count:,} point{'s' if count != 1 else ''}{more}; {proof}")
+    print_text(f"{_points(count)}{more}; {proof}")
+
+
+def _points(count: int) -> str:
+    return f"{count:,} point{'s' if count != 1 else ''}"
 
 
 def _check_capacity(choice: FrontChoice, network: str | None, mappings: Path | None) -> None:
@@ -155,14 +159,15 @@ def _end_capacity(found: FrontByCapacity, files: Written, *, as_json: bool) -> N
         print_json(found.as_dict())
     elif rows:
         shown = Table(title=escape(f"{found.problem.name} on {found.architecture.name}"), title_justify="left")
-        for heading in (f"{found.level} [words]", "cycles", f"energy [{found.unit}]"):
+        what = "accesses" if found.unit == WORDS else "energy"
+        for heading in (f"{found.level} [words]", "cycles", f"{what} [{found.unit}]"):
             shown.add_column(escape(heading), justify="right")
         for place in _places(len(rows), None):
             row = rows[place]
             shown.add_row(f"{row['words']:,}", f"{row['cycles']:,}", f"{row['total_pj']:,.2f}")
         print_table(shown)
         proof = "complete, proven" if found.complete else "not proven complete"
-        print_text(f"{len(rows):,} points; {proof}")
+        print_text(f"{_points(len(rows))}; {proof}")
     if found.found.last.last.stopped == INTERRUPT:
         raise typer.Exit(exit_code())
     if not rows:

@@ -1,6 +1,5 @@
 """What a design or layer says that is not followed: constraints that are dropped, attributes that nothing reads."""
 
-import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.attributes import BY_NAME, canonical_name
 from jouleloop.energy.choice import DATA
 from jouleloop.energy.primitives import DEFAULTS
+from jouleloop.errors import nearest
 from jouleloop.files import read_yaml
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.workload.problem import Problem
@@ -47,12 +47,12 @@ def misspelt(arch: Architecture) -> Iterator[tuple[str, str]]:
     for component, attributes in components.items():
         for key in attributes:
             name = canonical_name(str(key))
-            if name in _NAMES or not difflib.get_close_matches(name, _NAMES, 1, _ALIKE):
+            if name in _NAMES or nearest(name, _NAMES, _ALIKE) is None:
                 continue
             library = _library(arch) if library is None else library
-            near = difflib.get_close_matches(name, _NAMES | library, 1, _ALIKE)
+            near = nearest(name, _NAMES | library, _ALIKE)
             if name not in library and near:
-                yield component, f"{key} is an attribute that nothing reads; did you mean {near[0]!r}?"
+                yield component, f"{key} is an attribute that nothing reads; did you mean {near!r}?"
 
 
 #: Attributes that Timeloop reads, and those of primitive components.

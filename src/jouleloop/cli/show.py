@@ -15,7 +15,7 @@ from jouleloop.model.objective import OBJECTIVES
 from jouleloop.model.semantics import rules_of
 from jouleloop.optimum.result import Profile, SearchResult
 from jouleloop.terminal.console import print_table, print_text, stdout
-from jouleloop.units import energies_in, said
+from jouleloop.units import amount, energies_in, said
 
 #: Counts from here on are written with a power of ten.
 _LONG_COUNT = 10**9
@@ -48,11 +48,11 @@ def show_result(result: Result, *, verbose: bool = False) -> None:
 def _show_answer(result: Result, counts: Evaluation, unit: str) -> None:
     """Print energy, cycles and what is proven, a line each."""
     each = f"{counts.energy_pj / result.problem.macs:.4g} {unit}/MAC"
-    if unit == "words":
-        first = ("accesses", f"{counts.energy_pj:,.0f} {unit}, {each}")
-    else:
-        first = ("energy", f"{counts.energy_pj / 1e6:,.4g} µJ, {each}")
-    lines = [first, ("cycles", f"{counts.cycles:,}, utilization {counts.utilization:.1%}")]
+    first = "accesses" if unit == "words" else "energy"
+    lines = [
+        (first, f"{amount(counts.energy_pj, unit)}, {each}"),
+        ("cycles", f"{counts.cycles:,}, utilization {counts.utilization:.1%}"),
+    ]
     if result.search is not None:
         lines.append(("optimum", _proven(result, result.search)))
     for name, text in lines:

@@ -120,7 +120,7 @@ class Primitives:
         if nm in self.technology_nm:
             return 1.0
         if nm is None or not covers(nm):
-            raise NoEstimate(f"{klass} at technology {given.get('technology')}, known are 7 to 130 nm")
+            raise NoEstimate(f"{klass} {_node(given)}, known are 7 to 130 nm")
         return logic_area_scale(nm) if action == AREA else logic_scale(_LIBRARY_NM, nm)
 
     def _dram(self, given: Mapping[str, Any], action: str) -> float:
@@ -147,7 +147,7 @@ class Primitives:
         depth, width, banks = (int(_number(given, key)) for key in ("depth", "width", "n_banks"))
         ports = int(sum(_number(given, key) for key in ("n_rdwr_ports", "n_rd_ports", "n_wr_ports")))
         if nm is None:
-            raise NoEstimate(f"SRAM at technology {given.get('technology')}")
+            raise NoEstimate(f"SRAM {_node(given)}, such as 45nm is needed")
         if min(depth, width, banks) < 1:
             raise NoEstimate(f"SRAM of depth {depth}, width {width} and {banks} banks")
         try:
@@ -246,6 +246,11 @@ def _number(given: Mapping[str, Any], key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 2**60:
         raise NoEstimate(f"attribute {key} is {value!r}, a number is needed")
     return float(value)
+
+
+def _node(given: Mapping[str, Any]) -> str:
+    stated = given.get("technology")
+    return "without a technology" if stated is None else f"at technology {stated}"
 
 
 def _nanometres(value: Any) -> int | None:

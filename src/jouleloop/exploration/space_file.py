@@ -20,14 +20,15 @@ from jouleloop.workload.variants import Value, Variant
 
 #: Designs that are taken without being asked for.
 MOST_DESIGNS = 100_000
-_Number = StrictInt | StrictFloat
 
 
 class Budget(Strict):
     """What a design may take at most."""
 
-    area_mm2: _Number | None = key("Area of all instances of all components.", "mm2", None, gt=0)
-    capacity_kib: _Number | None = key("Capacity of all instances of all levels but main memory.", "KiB", None, gt=0)
+    area_mm2: StrictFloat | None = key("Area of all instances of all components.", "mm2", None, gt=0)
+    capacity_kib: StrictFloat | None = key(
+        "Capacity of all instances of all levels but main memory.", "KiB", None, gt=0
+    )
 
 
 class SpaceFile(Strict):

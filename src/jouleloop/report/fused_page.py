@@ -7,6 +7,8 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from jouleloop.units import amount
+
 #: Chains whose nests are drawn.
 MOST_NESTS = 60
 Record = Mapping[str, Any]
@@ -37,14 +39,10 @@ def fused_page(
         left_out=max(0, len(chains) - MOST_NESTS),
         growth=[] if growth is None else growth.astype(object).where(growth.notna(), None).to_dict("records"),
         pictures=[Markup(picture[picture.find("<svg") :]) for picture in pictures],  # noqa: S704 - drawn by ourselves
-        energy=_energy,
+        energy=amount,
         factors=_factors,
         sizes=_sizes,
     )
-
-
-def _energy(value: float, unit: str) -> str:
-    return f"{value / 1e6:,.4g} µJ" if unit == "pJ" else f"{value:,.0f} {unit}"
 
 
 def _factors(level: Record) -> str:

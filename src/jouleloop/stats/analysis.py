@@ -253,9 +253,9 @@ def _described(
                 growth_named(name)
             except InputError as error:
                 faults += error.at(f"sweep {sweep.name}").faults
-        stated = set(sweep.response_growth) - known
-        hint = "names no response of the energies table"
-        faults += [Fault(hint, field=f"sweep {sweep.name}.response_growth", value=name) for name in sorted(stated)]
+        field = f"sweep {sweep.name}.response_growth"
+        stated = sorted(set(sweep.response_growth) - known)
+        faults += [unknown(name, known, "response of the energies table", field=field) for name in stated]
     raise_all(faults)
     return described
 

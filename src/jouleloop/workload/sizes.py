@@ -165,13 +165,13 @@ def _text_sizes(kind: Kind, text: str, faults: list[Fault]) -> dict[str, int]:
     parts = text.split("x")
     if kind.text.positional:
         names = kind.text.positional
-        if len(parts) == len(names) and all(re.fullmatch(r"[0-9]{1,12}", part) for part in parts):
+        if len(parts) == len(names) and all(re.fullmatch(r"[0-9]{1,99}", part) for part in parts):
             return dict(zip(names, map(int, parts), strict=True))
         faults.append(Fault(f"not {kind.text.called or 'x'.join(names)}", field="layer", value=text, allowed=_EXAMPLES))
         return {}
     sizes: dict[str, int] = {}
     for part in parts:
-        match = re.fullmatch(r"([A-Za-z_]+)([0-9]{1,12})", part)
+        match = re.fullmatch(r"([A-Za-z_]+)([0-9]{1,99})", part)
         if not match or match[1] not in kind.field_of or match[1] in sizes:
             allowed = f"each of {', '.join(kind.field_of)} at most once"
             faults.append(Fault("not a dimension with a size", field="layer", value=part, allowed=allowed))
@@ -198,7 +198,7 @@ def _text_option(kind: Kind, option: str, sizes: dict[str, int], faults: list[Fa
     axes = [window.axis for window in kind.windows]
     targets = {name: kind.shorthand.get(name, (name,)) for name in (*kind.shorthand, *kind.text.options)}
     targets |= {stem: tuple(f"{stem}_{axis}" for axis in axes) for stem in ("input", "padding") if axes}
-    match = re.fullmatch(r"([a-z]+)([0-9]{1,12}(?:x[0-9]{1,12})*)", option)
+    match = re.fullmatch(r"([a-z]+)([0-9]{1,99}(?:x[0-9]{1,99})*)", option)
     numbers = [int(number) for number in match[2].split("x")] if match else []
     if not match or match[1] not in targets or len(numbers) not in (1, len(targets[match[1]])):
         allowed = ", ".join([*(name + "x".join("N" for _ in names) for name, names in targets.items()), _FLOOR])

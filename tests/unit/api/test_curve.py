@@ -38,6 +38,17 @@ def test_accesses_are_words() -> None:
     assert "total_access_words" in curve.table().columns
 
 
+def test_a_curve_that_no_capacity_helps_is_drawn_from_one_word_on(tmp_path: Path) -> None:
+    hardware = jl.Architecture.read("two_levels", energy="counts")
+    network = tmp_path / "net.yaml"
+    network.write_text("layers: [{name: one, kind: fc, sizes: {C: 16, M: 16}}]")
+    for curve in (jl.curve(hardware, "fc:16x16"), jl.network_curve(hardware, network)):
+        assert [step.words for step in curve.steps] == [0]
+        axes = curve.plot()
+        axes.figure.canvas.draw()
+        assert list(axes.lines[0].get_xdata()) == [1, 4]
+
+
 def test_a_step_that_is_not_proven_has_no_certificate() -> None:
     curve = jl.curve("two_levels", "matmul:M4xN4xK4", steps=1)
     assert curve.certificate(curve.steps[0])["value"] == curve.steps[0].value

@@ -47,6 +47,8 @@ COMMANDS = [
     ("network", "net.yaml", "--arch", "eyeriss", "--energy", "counts", "--output", "net"),
     ("compare", "few/energies.parquet", "net/energies.parquet", "--on", "architecture,C"),
     ("compare", "few/energies.csv", "net/energies.csv", "--on", "architecture,C", "--json"),
+    ("chain", "matmul:M4xN4xK4", "matmul:M4xN4xK4", "--arch", "eyeriss", "--energy", "counts"),
+    ("front", *LAYER, "--capacity", "shared_glb"),
     ("figures", "few", "--formats", "svg"),
     ("report", "net"),
 ]
@@ -85,6 +87,9 @@ def test_a_command_says_words(arguments: tuple[str, ...], ran: dict[tuple[str, .
     assert not code or arguments[0] == "compare", err
     assert out or err
     assert not ENERGY.search(out + err)
+    if arguments[0] == "front":
+        assert "accesses [words]" in out
+        assert "energy [" not in out
     if arguments[0] in ("map", "evaluate", "check") and "--json" not in arguments:
         assert "words" in out
     if arguments[0] in ("map", "evaluate") and "--json" in arguments:

@@ -61,6 +61,28 @@ def test_a_slip_of_an_attribute_is_named(run: Run) -> None:
     Path("mine.yaml").write_text(EYERISS)
     _, _, err = run("map", "--arch", "mine.yaml", "--layer", "fc:16x16", "--energy", "interpolated")
     assert "note" not in err
+    said = verdicts(run, EYERISS.replace("n_banks: 32", "sizekb: 32"))["shared_glb.attributes.sizekb"]
+    assert said == ("no effect", "sizekb is an attribute that nothing reads; did you mean 'sizeKB'?")
+
+
+def test_messages_name_what_was_written(run: Run) -> None:
+    arguments = ("map", "--arch", "mine.yaml", "--layer", "fc:16x16", "--energy", "interpolated")
+    for old, new, said in (
+        (
+            'technology: "45nm"',
+            'technolgy: "45nm"',
+            "DummyBuffer: no estimator knows the energy of class regfile: interpolated: regfile without a technology",
+        ),
+        ("name: shared_glb", "name: 5", "the name must be text (got 5)"),
+    ):
+        assert old in EYERISS
+        Path("mine.yaml").write_text(EYERISS.replace(old, new))
+        code, _, err = run(*arguments)
+        assert code == 2
+        assert said in err
+    Path("c.yaml").write_text("architecture_constraint: {}")
+    _, _, err = run("map", "--arch", "eyeriss", "--layer", "fc:16x16", "--constraints", "c.yaml")
+    assert err.count("mapspace_constraints,") == 1
 
 
 def test_what_energies_depend_on_is_not_called_without_effect(run: Run) -> None:

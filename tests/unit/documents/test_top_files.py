@@ -39,7 +39,7 @@ def test_a_key_given_twice_with_one_value_counts_once(tmp_path: Path, caplog: py
     """So reads Timeloop, which takes the first; where the values differ nobody can have meant both."""
     (tmp_path / "a.yaml").write_text("problem: {N: 16, C: 3, N: 16}\n")
     assert load_document(tmp_path / "a.yaml") == {"problem": {"N": 16, "C": 3}}
-    assert "key 'N' is given twice, alike" in caplog.text
+    assert f"{tmp_path / 'a.yaml'}: line 1: key 'N' is given twice, alike" in caplog.text
     for other in ("8", "16.0", "'16'", "[16]"):
         (tmp_path / "a.yaml").write_text(f"problem: {{N: 16, C: 3, N: {other}}}\n")
         with pytest.raises(InputError, match="key 'N' is given twice"):

@@ -157,6 +157,8 @@ def test_faults_of_a_space_stand_together(
         (space(attributes={"shared_glb.depth": {"start": 1, "stop": 2**52}}), "most_designs"),
         (space(attributes={"shared_glb.depth": {"start": 9, "stop": 1}}), "empty range"),
         (space(attributes={}), "attributes"),
+        (space(attributes={"shared_glb.depth": []}), "shared_glb.depth: has too few entries; allowed: at least 1"),
+        (space(budget={"area_mm2": "1e-6"}), "budget.area_mm2: must be a number (got '1e-6'); allowed: such as 2 or 1"),
         (space(budget={"area_mm2": -1}), "budget.area_mm2"),
         (space(budget={"area_mm2": 1e-6}), "takes more than the budget"),
         (space(energy=None, budget={"area_mm2": 5}, attributes={"shared_glb.datawidth": [16]}), "eyeriss"),
@@ -173,7 +175,17 @@ def test_faults_of_a_space_stand_together(
             assert said in err, (given, err)
 
 
-def test_what_cannot_be_read_or_mapped_says_why() -> None:
+def test_what_cannot_be_read_or_mapped_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("space.yaml").write_text(yaml.safe_dump(space(attributes={"shared_glb.depth": [2048, "many"]})))
+    _, out, err = run(capsys, monkeypatch, "explore", "space.yaml")
+    assert "1 invalid" in out
+    assert "shared_glb.attributes.depth: must be a whole number (got 'many')" in err
+    code, _, err = run(capsys, monkeypatch, "explore", "space.yaml", "--seconds", "0")
+    assert code == 1
+    assert "no design was found before the search stopped" in err
     depths = [2048, 10**7]
     found = jl.explore(space(attributes={"shared_glb.depth": depths, "psum_spad.depth": [16]}))
     fates = dict(zip(depths, [(fate, reason) for fate, _, reason in found.fates], strict=True))

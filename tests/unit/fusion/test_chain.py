@@ -1,7 +1,9 @@
 """Chains: what layers share, what is refused, and what the command prints."""
 
 import json
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -276,3 +278,17 @@ def test_the_command_begins_with_the_answer_and_has_a_plain_form() -> None:
     assert plain["optimal"] is True
     assert plain["energy"] == pytest.approx(jl.chain("eyeriss", PAIR).energy_pj)
     assert [run["iterations"] for part in plain["groups"][0]["parts"] for run in part["runs"]] == [1, 1]
+
+
+def test_a_signal_ends_the_command_with_what_it_has_and_its_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = ChainSearch.of_part
+
+    def interrupted(self: ChainSearch, *arguments: Any, **named: Any) -> SearchResult | None:
+        signal.raise_signal(signal.SIGINT)
+        monkeypatch.setattr(ChainSearch, "of_part", searched)
+        return searched(self, *arguments, **named)
+
+    monkeypatch.setattr(ChainSearch, "of_part", interrupted)
+    shown = CliRunner().invoke(app, ["chain", *PAIR, "--arch", "eyeriss"])
+    assert shown.stdout.startswith("energy")
+    assert shown.exit_code == 130

@@ -359,8 +359,8 @@ def test_refuted_responses_are_named_in_words() -> None:
 
 
 def test_growth_of_a_response_that_is_none_is_refused() -> None:
-    sweeps = [replace(SWEEPS[0], response_growth={"gbl_pj": "linear"}), SWEEPS[1]]
-    with pytest.raises(InputError, match="gbl_pj"):
+    sweeps = [replace(SWEEPS[0], response_growth={"dram_word": "linear"}), SWEEPS[1]]
+    with pytest.raises(InputError, match=r"response_growth: unknown response .*did you mean 'dram_words'\?"):
         analyse_table(energies(), sweeps)
 
 
