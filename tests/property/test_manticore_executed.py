@@ -10,13 +10,7 @@ from scipy.signal import correlate2d
 from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.execute import direct_fc, random_volumes, reduction_tree, run_fc
 from jouleloop.theory.manticore.execute_conv import direct_conv, run_conv
-from jouleloop.theory.manticore.formulas import (
-    Traffic,
-    compute_to_communication,
-    printed_traffic,
-    tasks,
-    traffic,
-)
+from jouleloop.theory.manticore.formulas import Traffic, compute_to_communication, printed_traffic, tasks, traffic
 from jouleloop.theory.manticore.layer import Machine, conv_layer, fc_layer, minimum_local_words, prefetching_local_words
 from jouleloop.theory.manticore.machine import Counts, Options
 

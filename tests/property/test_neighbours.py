@@ -23,14 +23,7 @@ from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.links import count_classes, fill_offsets, neighbour_links
 from jouleloop.model.steps import AROUND
-from jouleloop.optimum.arrays import (
-    ENERGY,
-    REACH,
-    Tally,
-    new_best,
-    new_counters,
-    new_log,
-)
+from jouleloop.optimum.arrays import ENERGY, REACH, Tally, new_best, new_counters, new_log
 from jouleloop.optimum.descend import _evaluate_leaf
 from jouleloop.optimum.mesh import find_neighbours
 from jouleloop.optimum.optimise import Search

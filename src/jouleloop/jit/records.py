@@ -12,15 +12,7 @@ from typing import Any
 
 from numba import types
 from numba.experimental import structref
-from numba.extending import (
-    NativeValue,
-    lower_cast,
-    lower_getattr_generic,
-    models,
-    register_model,
-    typeof_impl,
-    unbox,
-)
+from numba.extending import NativeValue, lower_cast, lower_getattr_generic, models, register_model, typeof_impl, unbox
 
 _TABLE = "kernels_address"
 

@@ -10,14 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    Record,
-    Records,
-    WorkArrays,
-)
+from jouleloop.model.arrays import Bools, Floats, Ints, Record, Records, WorkArrays
 
 
 @njit

@@ -11,15 +11,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError, raise_all
 from jouleloop.jit import njit
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.model.arrays import (
-    SPATIAL,
-    TEMPORAL,
-    Encoded,
-    NestArrays,
-    Records,
-    WorkArrays,
-    new_work,
-)
+from jouleloop.model.arrays import SPATIAL, TEMPORAL, Encoded, NestArrays, Records, WorkArrays, new_work
 from jouleloop.model.collapse import collapse
 from jouleloop.model.encode import encode, encode_mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, NetworkStats

@@ -18,15 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.model.arrays import (
-    MAX_LOOPS,
-    SPATIAL,
-    TEMPORAL,
-    Ints,
-    LayerArrays,
-    NestArrays,
-    Records,
-)
+from jouleloop.model.arrays import MAX_LOOPS, SPATIAL, TEMPORAL, Ints, LayerArrays, NestArrays, Records
 from jouleloop.model.residual import FLAT, flatten_loops
 
 #: Steps alike: shift of the tile; its indices before and after; which loop stepped just before inside of this one

@@ -8,15 +8,7 @@ from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError, raise_all
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.model.arrays import (
-    SPATIAL,
-    Ints,
-    LayerArrays,
-    NestArrays,
-    Record,
-    Records,
-    new_work,
-)
+from jouleloop.model.arrays import SPATIAL, Ints, LayerArrays, NestArrays, Record, Records, new_work
 from jouleloop.model.encode import encode, encode_mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats
 from jouleloop.model.exact import Loops, count_boundary, flat_loops, steps_of_all, words_ever_seen

@@ -8,16 +8,7 @@ innermost storage level outward.
 import math
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import (
-    SPATIAL,
-    TEMPORAL,
-    Bools,
-    HardwareArrays,
-    NestArrays,
-    Record,
-    Records,
-    WorkArrays,
-)
+from jouleloop.model.arrays import SPATIAL, TEMPORAL, Bools, HardwareArrays, NestArrays, Record, Records, WorkArrays
 from jouleloop.model.links import mesh_below
 
 

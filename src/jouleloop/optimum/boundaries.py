@@ -8,24 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.model.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    Record,
-    Records,
-)
+from jouleloop.model.arrays import Bools, Floats, Ints, Record, Records
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import PLAIN, Case, Parts
-from jouleloop.optimum.group_lattice import (
-    PRICE,
-    Edge,
-    Fan,
-    bits_of,
-    extents_of,
-    new_fan,
-    new_lattice,
-)
+from jouleloop.optimum.group_lattice import PRICE, Edge, Fan, bits_of, extents_of, new_fan, new_lattice
 from jouleloop.optimum.passing import MOST_LAID_OUT, unrolled_ranks, words_passed
 from jouleloop.optimum.units import sure_shares
 from jouleloop.optimum.windows import windows_of

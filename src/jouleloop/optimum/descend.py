@@ -9,16 +9,7 @@ priced when its turn comes, so that what no order can save is never ordered. Thi
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import (
-    SPATIAL,
-    TEMPORAL,
-    Bools,
-    Ints,
-    NestArrays,
-    Record,
-    Records,
-    WorkArrays,
-)
+from jouleloop.model.arrays import SPATIAL, TEMPORAL, Bools, Ints, NestArrays, Record, Records, WorkArrays
 from jouleloop.model.evaluate import count_nest
 from jouleloop.optimum.arrays import (
     BY_LOG,

@@ -7,14 +7,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats, Record, Records
-from jouleloop.optimum.group_lattice import (
-    Edge,
-    Fan,
-    Lattice,
-    Rows,
-    Table,
-    unpack,
-)
+from jouleloop.optimum.group_lattice import Edge, Fan, Lattice, Rows, Table, unpack
 
 
 @njit

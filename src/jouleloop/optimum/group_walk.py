@@ -15,17 +15,7 @@ import numpy as np
 from jouleloop.model.arrays import Bools, Floats, Ints, Records
 from jouleloop.optimum.boundaries import Boundaries
 from jouleloop.optimum.group_back import cross_back, fill_back, keep_within, loop_back
-from jouleloop.optimum.group_lattice import (
-    Edge,
-    Fan,
-    Rows,
-    Table,
-    first_rows,
-    least_of,
-    new_fan,
-    new_rows,
-    new_table,
-)
+from jouleloop.optimum.group_lattice import Edge, Fan, Rows, Table, first_rows, least_of, new_fan, new_rows, new_table
 from jouleloop.optimum.group_table import ask_units, cross_fan_out, fill_level, loop_level
 from jouleloop.optimum.groups import Groups
 from jouleloop.optimum.outside import State

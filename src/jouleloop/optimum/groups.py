@@ -11,12 +11,7 @@ import numpy as np
 from jouleloop.model.arrays import REUSE, Bools, Ints
 from jouleloop.optimum.arrays import Case, Parts
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
-from jouleloop.optimum.group_lattice import (
-    Table,
-    first_rows,
-    new_rows,
-    new_table,
-)
+from jouleloop.optimum.group_lattice import Table, first_rows, new_rows, new_table
 from jouleloop.optimum.group_table import ask_units, cross_fan_out, fill_level, loop_level
 from jouleloop.optimum.outside import Outside, State
 from jouleloop.optimum.parts import sketch_columns

@@ -8,13 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jouleloop.mapspace.space import MapSpace
-from jouleloop.model.arrays import (
-    NO_ENERGY,
-    Bools,
-    HardwareArrays,
-    Record,
-    Records,
-)
+from jouleloop.model.arrays import NO_ENERGY, Bools, HardwareArrays, Record, Records
 
 
 def needed(space: MapSpace, hardware: HardwareArrays, side: Records, columns: Sequence[Bools]) -> tuple[Bools, ...]:

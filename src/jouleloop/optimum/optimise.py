@@ -17,17 +17,7 @@ from jouleloop.model.network import is_wired, takes_energy
 from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
-from jouleloop.optimum.arrays import (
-    CANONICAL,
-    DELAY,
-    ENERGY,
-    PRODUCT,
-    Found,
-    Parts,
-    new_best,
-    new_counters,
-    new_found,
-)
+from jouleloop.optimum.arrays import CANONICAL, DELAY, ENERGY, PRODUCT, Found, Parts, new_best, new_counters, new_found
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.charges import find_charges
 from jouleloop.optimum.driver import NEXT_PASS, SEARCH, TIES, Kernel, Task, search

@@ -2,11 +2,7 @@
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints, Records
-from jouleloop.optimum.arrays import (
-    BY_EVALUATIONS,
-    BY_NODES,
-    RUNNING,
-)
+from jouleloop.optimum.arrays import BY_EVALUATIONS, BY_NODES, RUNNING
 
 
 @njit

@@ -5,13 +5,7 @@ from typing import Any
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import (
-    SPATIAL,
-    TEMPORAL,
-    Ints,
-    NestArrays,
-    Records,
-)
+from jouleloop.model.arrays import SPATIAL, TEMPORAL, Ints, NestArrays, Records
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import Case, Path
 from jouleloop.optimum.bounds import admits

@@ -7,12 +7,7 @@ This is step 1 of `docs/search.md`.
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import (
-    Encoded,
-    Ints,
-    LayerArrays,
-    Records,
-)
+from jouleloop.model.arrays import Encoded, Ints, LayerArrays, Records
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import MOVED, PLAIN, SIDE, Case, Unrolled
 from jouleloop.optimum.costs import clear_rate, crossing_pj, fill_rate, network_pj

@@ -5,16 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import (
-    LOOP,
-    MAX_LOOPS,
-    Bools,
-    Encoded,
-    Floats,
-    Records,
-    WorkArrays,
-    new_work,
-)
+from jouleloop.model.arrays import LOOP, MAX_LOOPS, Bools, Encoded, Floats, Records, WorkArrays, new_work
 from jouleloop.model.price import fits
 from jouleloop.optimum.arrays import (
     ARRANGED,

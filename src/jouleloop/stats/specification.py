@@ -6,14 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from jouleloop.stats.regression import (
-    FloatArray,
-    PolynomialFit,
-    checked_points,
-    distinct_values,
-    fit_polynomial,
-    inner,
-)
+from jouleloop.stats.regression import FloatArray, PolynomialFit, checked_points, distinct_values, fit_polynomial, inner
 
 NAN = float("nan")
 

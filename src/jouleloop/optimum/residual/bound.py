@@ -8,14 +8,7 @@ reach a level are averaged over the fan-out just outside of it.
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    Record,
-    Records,
-    copy_rows,
-)
+from jouleloop.model.arrays import Bools, Floats, Ints, Record, Records, copy_rows
 from jouleloop.model.links import mesh_below, neighbour_of
 from jouleloop.model.steps import moves
 from jouleloop.optimum.costs import vectors

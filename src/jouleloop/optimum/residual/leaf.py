@@ -10,14 +10,7 @@ from jouleloop.model.price import fits
 from jouleloop.model.residual import has_residuals
 from jouleloop.optimum.order import free_group, order_after, reverse, sort_by_rank
 from jouleloop.optimum.path import copy_nest
-from jouleloop.optimum.residual.bound import (
-    fill_halos,
-    fill_line,
-    has_mate,
-    may_link,
-    refine_crossing,
-    slides,
-)
+from jouleloop.optimum.residual.bound import fill_halos, fill_line, has_mate, may_link, refine_crossing, slides
 from jouleloop.optimum.residual.counts import least_cost
 from jouleloop.optimum.residual.ordered import ordered_pj
 from jouleloop.optimum.residual.state import SLACK, Design, Ends, Trial, Unrolled, Walk, value_of

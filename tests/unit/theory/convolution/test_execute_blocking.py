@@ -18,12 +18,7 @@ from jouleloop.theory.convolution.blocking import (
     largest_blocking,
     tap_tiles,
 )
-from jouleloop.theory.convolution.blocking_search import (
-    VARIABLES,
-    best_blocking,
-    constraint_matrix,
-    solve_blocking_lp,
-)
+from jouleloop.theory.convolution.blocking_search import VARIABLES, best_blocking, constraint_matrix, solve_blocking_lp
 from jouleloop.theory.convolution.bounds import bound_value, single_processor_bounds
 from jouleloop.theory.convolution.execute_blocking import (
     direct_convolution,

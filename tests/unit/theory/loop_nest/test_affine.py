@@ -6,12 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from jouleloop.theory.loop_nest.affine import (
-    affine_closed_form,
-    affine_tile,
-    image_words,
-    rectangle_exponent,
-)
+from jouleloop.theory.loop_nest.affine import affine_closed_form, affine_tile, image_words, rectangle_exponent
 from jouleloop.theory.loop_nest.closed_form import closed_form
 from jouleloop.theory.loop_nest.read import from_einsum, parse_nest
 from jouleloop.theory.loop_nest.tables import affine_table

@@ -6,12 +6,7 @@ import pytest
 import yaml
 
 from jouleloop.errors import AssumptionError, InputError
-from jouleloop.theory.manticore.formulas import (
-    compute_to_communication,
-    manticore_bounds,
-    printed_traffic,
-    traffic,
-)
+from jouleloop.theory.manticore.formulas import compute_to_communication, manticore_bounds, printed_traffic, traffic
 from jouleloop.theory.manticore.layer import (
     MANTICORE,
     Machine,
