@@ -212,14 +212,17 @@ def _answer(kernel: Kernel, outcome: _Outcome) -> Mapping | None:
 
 def _concluded(kernel: Kernel, task: Task, result: SearchResult, outcome: _Outcome) -> SearchResult:
     """Return the answer with what proves it, of a search that ended or had to stop."""
-    stopped = outcome.stopped
-    proof = kernel.proof("" if outcome.proven else stopped)
+    stopped, proven = outcome.stopped, outcome.proven
+    if result.evaluation is not None and task.objective != NEXT:
+        # What a stopped search has not looked at may tie with its answer and no more.
+        proven = proven or task.first.value(result.evaluation) <= outcome.lower
+    proof = kernel.proof("" if proven else stopped)
     if task.most_cycles is not None:
         proof += f"; among mappings of at most {task.most_cycles:,} cycles"
-    if outcome.proven and stopped:
+    if proven and stopped:
         proof += f"; stopped ({stopped}) before all ties were compared"
     if result.evaluation is None:
         reason = f"stopped ({stopped}) before a mapping was found" if stopped else kernel.no_mapping()
         return replace(result, status="no_mapping", reason=reason, lower_bound=outcome.lower if stopped else 0.0)
     lower = min(task.first.value(result.evaluation), outcome.lower)
-    return replace(result, lower_bound=lower, optimal=outcome.proven, proof=proof)
+    return replace(result, lower_bound=lower, optimal=proven, proof=proof)
