@@ -56,6 +56,8 @@ COUNTERS = np.dtype(
 )
 #: What ended a search: nothing, too many evaluations, too many nodes, a full log, too many parts.
 RUNNING, BY_EVALUATIONS, BY_NODES, BY_LOG, BY_PARTS = range(5)
+#: What was found instead of the number of an arrangement: no nest; one that is no better than the limit of a round.
+NONE, ASIDE = -1, -2
 
 
 #: What may matter at the leaves of one unrolling.
@@ -605,7 +607,7 @@ class Arrangements(NamedTuple):
 
 @record
 class Found(NamedTuple):
-    """The best nest so far, with the number of its arrangement (-1: none) and what it keeps."""
+    """The best nest so far, with the number of its arrangement (or `NONE`, `ASIDE`) and what it keeps."""
 
     counts: Ints
     loops: Records
@@ -853,7 +855,7 @@ def new_found(levels: int, spaces: int) -> Found:
     """Return the record of a descent that has found nothing yet."""
     loops = np.zeros((levels, 2, MAX_LOOPS), LOOP)
     keep = np.zeros((levels, spaces), np.bool_)
-    return Found(np.zeros((levels, 2), np.int64), loops, np.full(1, -1, np.int64), keep)
+    return Found(np.zeros((levels, 2), np.int64), loops, np.full(1, NONE, np.int64), keep)
 
 
 def new_stack(levels: int, dims: int, points: int, rows: int = 1024) -> Stack:

@@ -12,6 +12,7 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import SPATIAL, TEMPORAL, Bools, Ints, NestArrays, Record, Records, WorkArrays
 from jouleloop.model.evaluate import count_nest
 from jouleloop.optimum.arrays import (
+    ASIDE,
     BY_LOG,
     CANONICAL,
     DELAY,
@@ -192,6 +193,7 @@ def _evaluate_arrangements(
         if beaten(tally.mode, best, total_pj, float(cycles)):
             if tally.found.arrangement[0] < 0 and total_pj < best[0].aside_pj:
                 best[0].aside_pj = total_pj
+                tally.found.arrangement[0] = ASIDE
                 copy_nest(nest, tally.found)
             continue
         best[0].energy_pj = total_pj

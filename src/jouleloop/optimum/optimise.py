@@ -17,7 +17,18 @@ from jouleloop.model.network import is_wired, takes_energy
 from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use
-from jouleloop.optimum.arrays import CANONICAL, DELAY, ENERGY, PRODUCT, Found, Parts, new_best, new_counters, new_found
+from jouleloop.optimum.arrays import (
+    CANONICAL,
+    DELAY,
+    ENERGY,
+    NONE,
+    PRODUCT,
+    Found,
+    Parts,
+    new_best,
+    new_counters,
+    new_found,
+)
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.charges import find_charges
 from jouleloop.optimum.driver import NEXT_PASS, SEARCH, TIES, Kernel, Task, search
@@ -193,7 +204,7 @@ class Search:
             return
         self.incumbent = have
         best[0]["energy_pj"], best[0]["cycles"], best[0]["product"] = energy_pj, cycles, product
-        found.arrangement[0] = -1
+        found.arrangement[0] = NONE
 
     def profile(self) -> tuple[int, dict[str, float], dict[str, dict[str, int]]]:
         """Return the tables filled, the CPU seconds that went into them, and the counts by level."""
@@ -432,7 +443,7 @@ class PerfectKernel(Kernel):
 
     def mapping(self) -> Mapping | None:
         """Return the best mapping of this pass, or of those before."""
-        if self.found.arrangement[0] >= 0 or (self.rounds is not None and self.rounds.aside):
+        if self.found.arrangement[0] != NONE:
             return self.search.mapping(self.found)
         outside = self.search.incumbent if self.mode in (ENERGY, PRODUCT) else None
         return self.before if outside is None or self.before is not None else outside.mapping

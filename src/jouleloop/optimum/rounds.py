@@ -49,11 +49,6 @@ class Rounds:
         """Energy [pJ] of the incumbent, in a round below it; else none."""
         return None if self._held is None else float(self.best[0]["aside_pj"])
 
-    @property
-    def aside(self) -> bool:
-        """Whether the incumbent was found in a round below the one before."""
-        return self._held is not None and bool(self.best[0]["aside_pj"] < self._held[0]["energy_pj"])
-
     def first(self) -> Iterator[int | float | Parts]:
         """Return the work of the first round, see `regrouped`."""
         return self._ask(float(self.best[0]["energy_pj"]))
