@@ -254,7 +254,8 @@ def test_kill_in_the_middle_leaves_whole_segments(tmp_path: Path) -> None:
     workers = [context.Process(target=_write_for_ever, args=(str(tmp_path),)) for _ in range(2)]
     for worker in workers:
         worker.start()
-    until(lambda: len(list(tmp_path.glob("segment-*"))) >= 20)
+    until(lambda: len(list(tmp_path.glob("segment-*"))) >= 20 or not all(worker.is_alive() for worker in workers))
+    assert [worker.exitcode for worker in workers] == [None, None]
     for worker in workers:
         os.kill(worker.pid or 0, signal.SIGKILL)
         worker.join()
