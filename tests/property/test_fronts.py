@@ -82,7 +82,7 @@ def compare_front(problem: Problem, arch: Architecture, costs: EnergyCosts, cons
         compare(layer_front(NativeEngine(), problem, Target(arch, costs, constraints, semantics)), expected)
 
 
-@in_shares(1200, first=150)
+@in_shares(1200, first=300)
 def test_the_front_where_loops_end_early(seeds: range) -> None:
     fronts, points = 0, 0
     for seed in seeds:
@@ -105,7 +105,7 @@ def test_the_front_where_loops_end_early(seeds: range) -> None:
     assert points > fronts
 
 
-@in_shares(60, first=10)
+@in_shares(60, first=15)
 def test_no_front_of_rounded_factors_misses_an_optimum(seeds: range) -> None:
     """Least energy, least delay and least product of the front are those of the searches for them."""
     compared = 0
@@ -165,7 +165,7 @@ def test_points_that_lie_close_do_not_drift() -> None:
         assert short.energies_pj[short.cycles <= one].min() <= energy * 1.01 * (1 + 1e-12)
 
 
-@by_kind(KINDS, 60, first=5)
+@by_kind(KINDS, 60, first=8)
 def test_the_front_of_energy_cycles_and_capacity_is_that_of_an_enumeration(kind: str, seeds: range) -> None:
     """Every mapping under any capacity of one level, counted symbolically, by code that shares nothing with ours."""
     fronts = points = 0

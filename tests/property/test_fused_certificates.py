@@ -172,7 +172,7 @@ def test_larger_parts_with_the_same_sums_cost_no_more_for_each_iteration(seeds: 
     assert cheaper > 0 or len(seeds) < 10
 
 
-@in_shares(12, 3)
+@in_shares(12, 4)
 def test_true_certificates_are_accepted_and_no_attack_is(seeds: range) -> None:
     kinds, refused = Counter[str](), Counter[str]()
     for seed in seeds:
