@@ -73,10 +73,10 @@ def regrouped(walks: Walks, limit_pj: float, most: Callable[[], int]) -> Iterato
     ``most`` is asked behind these how many parts are not too many.
     """
     groups, parts = walks.groups, walks.groups.parts
-    yield from groups.sketch()
     limit_pj *= 1.0 + 1e-9
     found: list[tuple[int, Ints, Floats]] = []
     total, tables, sketch_pj = 0, 0, np.empty(len(parts.ids))
+    # A walk tells a bound before what takes no tables is known of each unrolling.
     ways = yield from walks.ways(limit_pj)
     if ways is None or sum(len(every) for _, every, _ in ways) > _MOST_LEFT:
         return
@@ -103,6 +103,7 @@ def regrouped(walks: Walks, limit_pj: float, most: Callable[[], int]) -> Iterato
 
 def _followed(walk: Walk, most_tables: int) -> Generator[int | float, None, list[Left] | None]:
     """Yield the work of each table; return the ways of a walk that are left, none where they take too many tables."""
+    yield from walk.groups.sketch()
     ways: list[Left] = []
     for tables, left in enumerate(walk.left()):
         if tables >= most_tables:
