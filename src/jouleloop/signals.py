@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from types import FrameType
+from types import FrameType, TracebackType
 
 #: What ends a process; the last only where it is not ignored (``nohup``).
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -184,8 +184,16 @@ def give_up_when_told(first: Callable[[], None], last: Callable[[], None]) -> No
 
     # Nobody asks a task that is struck what it raised, which asyncio would write with a traceback.
     logging.getLogger("asyncio").addFilter(_not_ended)
+    sys.excepthook = _leave_where_ended
     for number in _SIGNALS[:2]:
         signal.signal(number, end)
+
+
+def _leave_where_ended(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Leave where nobody takes what a signal raised: a task may hand it on after its loop was given up."""
+    if isinstance(error, Ended):
+        leave(_Told.number or signal.SIGINT)
+    sys.__excepthook__(kind, error, trace)
 
 
 def _not_ended(record: logging.LogRecord) -> bool:

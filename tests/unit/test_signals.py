@@ -208,3 +208,31 @@ def test_tasks_that_are_struck_leave_no_traceback() -> None:
                 print("told", flush=True)
         """)
     assert (code, text) == (0, "told\ntold\n")
+
+
+def test_what_a_loop_hands_on_too_late_leaves_no_traceback() -> None:
+    # As Snakemake does: it takes what the first loop raised, and runs another one where the task that waited wakes.
+    code, text = outcome("""
+        import asyncio
+
+        async def struck():
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        async def waits():
+            await asyncio.gather(struck(), struck())
+
+        signals.give_up_when_told(lambda: None, lambda: None)
+        loop = asyncio.new_event_loop()
+        try:
+            loop.run_until_complete(waits())
+        except signals.Ended:
+            print("told", flush=True)
+        loop.run_until_complete(asyncio.sleep(0.1))
+        """)
+    assert (code, text) == (143, "told\ninterrupted\n")
+    code, text = outcome("""
+        signals.give_up_when_told(lambda: None, lambda: None)
+        raise ValueError("of others")
+        """)
+    assert code == 1
+    assert text.endswith("ValueError: of others\n")
