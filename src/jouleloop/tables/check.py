@@ -1,0 +1,30 @@
+"""What stops a study before its first search: Snakemake asks at every start, so that pandas is loaded where need be."""
+
+from collections.abc import Mapping
+
+from jouleloop.config.load import Study
+from jouleloop.errors import InputError, raise_all, unknown
+from jouleloop.study.plan import jobs_on
+from jouleloop.study.targets import TargetSet
+
+
+def check_responses(study: Study, targets: Mapping[str, TargetSet]) -> None:
+    """Raise `InputError` where growth is stated, or a test asked for, of a response that the energies do not have."""
+    named = [(sweep.source, name) for sweep in study.tested for name, _ in sweep.response_growth]
+    if not named and "responses" not in study.config.statistics.model_fields_set:
+        return
+    from jouleloop.stats.table import ALL_RESPONSES, find_responses  # noqa: PLC0415
+    from jouleloop.tables.energies import no_energies  # noqa: PLC0415
+
+    head = no_energies(jobs_on(study.config, targets), (*study.sweeps, *study.architecture_sweeps))
+    known = {response.name for response in find_responses(head, ALL_RESPONSES)}
+    faults = [
+        unknown(name, known, "response", source=source, field="response_growth")
+        for source, name in named
+        if name not in known
+    ]
+    try:
+        find_responses(head, study.config.statistics.responses)
+    except InputError as error:
+        faults += error.at("config").faults
+    raise_all(faults)
