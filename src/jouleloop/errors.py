@@ -92,10 +92,14 @@ def distinct(faults: Iterable[Fault]) -> list[Fault]:
 
 
 def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """Return the known spelling closest to ``word``, or None where none is so much alike, from 0 to 1 for equal."""
+    """Return the known spelling closest to ``word``, one that begins with it before others.
+
+    None where none is so much alike, from 0 to 1 for equal.
+    """
     names = sorted(known)
     lowered = {name.lower(): name for name in names}
-    found = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=likeness)
+    found = difflib.get_close_matches(word.lower(), list(lowered), cutoff=likeness)
+    found.sort(key=lambda name: not name.startswith(word.lower()))
     return lowered[found[0]] if found else None
 
 

@@ -257,3 +257,9 @@ def test_a_certificate_that_lacks_all_says_so_in_our_words(run: Callable[..., Ou
     assert code == 2
     assert f"error: {empty}: mapping: is missing" in said
     assert "got {}" not in said
+
+
+def test_a_name_that_another_one_begins_with_is_the_nearest(run: Callable[..., Outcome]) -> None:
+    code, _, said = run("map", "--arch", "simba", *LAYER, "--semantics", "timeloop-3")
+    assert code == 2
+    assert said.endswith("did you mean 'timeloop-3.0.3'?")
