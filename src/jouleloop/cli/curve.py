@@ -100,8 +100,10 @@ def curve(
     with energies_in(question.target.costs.unit), _limits(question, choice.steps, choice.seconds) as limits:
         found = walked(chosen, question, limits, choice.store)
     ended = found.stopped == INTERRUPT
-    if certificates is not None:
-        ended |= not _write_certificates(certificates, found)
+    if certificates is not None and ended:
+        print_note("no certificates are written: interrupted")
+    elif certificates is not None:
+        ended = not _write_certificates(certificates, found)
     if found.steps:
         with energies_in(question.target.costs.unit):
             files.write(found.table, "curve", found.plot, f"{len(found.steps)} steps, dashed what theory asks for")

@@ -99,8 +99,11 @@ def test_an_interrupt_ends_with_130_and_the_steps_so_far(
         return found if calls < 4 else nothing
 
     monkeypatch.setattr(NativeEngine, "search", stopping)
-    assert run(monkeypatch, *PRODUCT, "--json", "--store", str(store)) == 130
+    proofs = ("--certificates", str(tmp_path / "proofs"))
+    assert run(monkeypatch, *PRODUCT, "--json", "--store", str(store), *proofs) == 130
     captured = capsys.readouterr()
+    assert not (tmp_path / "proofs").exists()  # they may take minutes
+    assert "no certificates are written: interrupted" in captured.err
     few = json.loads(captured.out)
     assert "the same command goes on" in captured.err
     assert (few["stopped"], few["proven"]) == ("interrupt", False)
