@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import importlib
+import logging
 import os
 import signal
 import sys
@@ -136,6 +137,9 @@ def root(
 
 def main() -> None:
     """Run the command line; a user's mistake is a message and an exit code, never a traceback."""
+    said: dict[str, logging.LogRecord] = {}  # files are read several times, designs by the hundred: each warning once
+    if logging.lastResort is not None:
+        logging.lastResort.addFilter(lambda record: said.setdefault(record.getMessage(), record) is record)
     try:
         code = _run()
     except Exception as error:
