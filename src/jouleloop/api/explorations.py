@@ -350,6 +350,7 @@ def _read_designs(
             targets = [read.for_shape(shape) for shape in shapes]
             others = {shape: one.constraints for shape, one in zip(shapes, targets, strict=True)}
             found[place] = Design(targets[0], variant, others)
+            _ = found[place].structure  # made here, where something may stop it: thousands take seconds
         except JouleloopError as error:
             first = first or error
             wrong[place] = (INVALID, "; ".join(map(str, error.faults)))
