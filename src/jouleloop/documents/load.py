@@ -64,7 +64,13 @@ def load_document(path: Path, variables: dict[str, Any] | None = None) -> Any:
     variables
         Values of the template's variables, such as ``{"architecture": "eyeriss_like"}``.
     """
-    return _Documents(variables or {}).design(path)
+    return load_asked(path, variables)[0]
+
+
+def load_asked(path: Path, variables: dict[str, Any] | None = None) -> tuple[Any, set[str]]:
+    """Return what `load_document` returns, and the variables that its templates ask for."""
+    documents = _Documents(variables or {})
+    return documents.design(path), documents.asked
 
 
 def own_folder(path: Path) -> Path:
@@ -78,6 +84,7 @@ class _Documents:
 
     def __init__(self, variables: dict[str, Any]) -> None:
         self.variables = variables
+        self.asked: set[str] = set()
         self.search: list[Path] = []
         self.parts: list[Any] = []
         self.stack: list[Path] = []
@@ -155,7 +162,7 @@ class _Documents:
         from jouleloop.documents.templates import expand  # noqa: PLC0415
 
         try:
-            return expand(text, functions, self.variables, lambda name: self._beside(folder, name))
+            expanded, asked = expand(text, functions, self.variables, lambda name: self._beside(folder, name))
         except jinja2.UndefinedError as error:
             text = f"the template needs a variable that is not given: {error.message}"
             raise InputError(Fault(text, str(path), allowed="--variable NAME=VALUE")) from error
@@ -163,6 +170,8 @@ class _Documents:
             raise InputError(Fault(f"the template fails: {error}", str(path))) from error
         except (RecursionError, MemoryError, AttributeError, OSError) as error:
             raise InputError(Fault(f"the template fails: {type(error).__name__}", str(path))) from error
+        self.asked |= asked
+        return expanded
 
     def _beside(self, folder: Path, name: str) -> str | None:
         """Return the text of another template, in the folder or below it; None where there is none."""

@@ -148,7 +148,7 @@ architecture:
     ]
 
 
-def test_jinja_top_file_includes_others(tmp_path: Path) -> None:
+def test_jinja_top_file_includes_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "small").mkdir()
     (tmp_path / "small" / "arch.yaml").write_text(MINIMAL % "{{ depth }}")
     top = tmp_path / "top.yaml.jinja2"
@@ -160,8 +160,16 @@ def test_jinja_top_file_includes_others(tmp_path: Path) -> None:
     )
     arch = read_architecture(top, variables={"architecture": "small", "depth": 48})
     assert arch.level("buffer").capacity_words == 48
+    assert not caplog.records
     with pytest.raises(InputError, match="needs a variable"):
         read_architecture(top, variables={"architecture": "small"})
+    read_architecture(top, variables={"architecture": "small", "depth": 48, "dept": 49})
+    read_architecture(ROOT / "arch/simba.yaml", variables={"depth": 8})
+    asked = "a variable that no template asks for (got"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{top}: {asked} 'dept'); allowed: architecture, depth; did you mean 'depth'?",
+        f"{ROOT / 'arch/simba.yaml'}: {asked} 'depth'); allowed: --set",
+    ]
 
 
 @pytest.mark.parametrize(
