@@ -121,6 +121,8 @@ def chain_named(layers: ChainLike) -> Chain:
     """Return the chain of a name, path or list of layers; raise `InputError` with the nearest name."""
     if isinstance(layers, Chain):
         return layers
+    if isinstance(layers, str) and ":" in layers:
+        layers = [layers]
     if not isinstance(layers, (str, Path)):
         return chain_of("chain", gather(*(lambda one=one, k=k: _layer(one, k) for k, one in enumerate(layers))))
     text = str(layers)

@@ -16,7 +16,14 @@ from jouleloop.workload.kind import Kind
 from jouleloop.workload.kinds import OWN, kind_named
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.shape_file import read_kind
-from jouleloop.workload.sizes import input_elements, layer_from_sizes, output_elements, parse_layer
+from jouleloop.workload.sizes import (
+    Rounding,
+    input_elements,
+    layer_from_sizes,
+    output_elements,
+    parse_layer,
+    parse_sizes,
+)
 from jouleloop.workload.sweep_schema import (
     CAPACITY,
     MAX_POINTS,
@@ -288,17 +295,17 @@ def load_network(path: Path) -> Sweep:
             faults.append(Fault("two layers have one name", field=f"{where}.name", value=entry.name))
         names[entry.name] = None
         try:
-            kind = kind_of(entry.kind, entry.shape, path.parent)
+            kind, sizes, rounding = _stated(entry, path.parent, spec.rounding)
         except InputError as error:
             faults += _inside(error, where)
             continue
         try:
-            layer, stated = layer_from_sizes(kind, entry.sizes, name=entry.name, rounding=spec.rounding)
+            layer, stated = layer_from_sizes(kind, sizes, name=entry.name, rounding=rounding)
         except InputError as error:
-            faults += _inside(error, f"{where}.sizes")
+            faults += _inside(error, f"{where}.{'layer' if entry.layer else 'sizes'}")
             continue
         names[entry.name] = layer
-        faults += _chain_faults(entry, layer, names, where)
+        faults += _chain_faults(entry, layer, sizes, names, where)
         points.append(SweepPoint(layer, layer.input_size if stated is None else stated, entry.count))
     chains = None if spec.chains is None else tuple((tuple(one.layers), one.count) for one in spec.chains)
     runs = {point.layer.label: point.count for point in points}
@@ -312,14 +319,30 @@ def load_network(path: Path) -> Sweep:
     return Sweep(_name(spec.name, path), "network", tuple(points), str(path), description=about, chains=chains)
 
 
-def _chain_faults(entry: NetworkLayer, layer: Layer, names: Mapping[str, Layer | None], field: str) -> list[Fault]:
+def _stated(entry: NetworkLayer, folder: Path, rounding: Rounding) -> tuple[Kind, Mapping[str, int], Rounding]:
+    """Return kind, sizes and rounding of a layer of a network."""
+    if entry.layer and (entry.kind or entry.shape or entry.sizes):
+        raise InputError(Fault("stands beside kind, shape or sizes: one of both", field="layer"))
+    if not entry.layer and not entry.kind:
+        raise InputError(Fault("is missing", field="kind", allowed="kind and sizes, or the layer as text"))
+    if not entry.layer:
+        return kind_of(entry.kind, entry.shape, folder), entry.sizes, rounding
+    try:
+        return parse_sizes(entry.layer)
+    except InputError as error:
+        raise InputError(replace(fault, field="layer") for fault in error.faults) from error
+
+
+def _chain_faults(
+    entry: NetworkLayer, layer: Layer, sizes: Mapping[str, int], names: Mapping[str, Layer | None], field: str
+) -> list[Fault]:
     """Return what is wrong with the layer that ``entry`` says it comes after."""
     if not entry.after:
         return []
     if entry.after not in names or entry.after == entry.name:
         known = [name for name in names if name != entry.name]
         return [unknown(entry.after, known, "layer before this one", field=f"{field}.after")]
-    before, wanted = names[entry.after], input_elements(layer, entry.sizes)
+    before, wanted = names[entry.after], input_elements(layer, sizes)
     if wanted is None:
         return [Fault("the kind does not say which tensor is its input", None, f"{field}.after", entry.after)]
     if before is not None and output_elements(before) != wanted:

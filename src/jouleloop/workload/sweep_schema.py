@@ -279,8 +279,9 @@ class NetworkLayer(Strict):
     """One distinct layer of a network."""
 
     name: str = key("Name of the layer.", "text", min_length=1, max_length=60)
+    layer: str = key("The layer as text such as fc:1024x128, instead of kind, shape and sizes.", "layer", "")
     kind: KindName = Field(
-        description="Kind of the layer; `problem` for a shape of one's own.", json_schema_extra=_KINDS
+        "", description="Kind of the layer; `problem` for a shape of one's own.", json_schema_extra=_KINDS
     )
     shape: str = key("File with the problem shape of the kind `problem`; path from this file.", "path", "")
     count: StrictInt = key("How often the network runs it.", "layers", 1, ge=1)

@@ -195,11 +195,28 @@ def test_layers(run: Callable[..., Outcome], layer: str) -> None:
 
 def test_layers_without_growth_are_a_network(run: Callable[..., Outcome], tmp_path: Path) -> None:
     """Not a sweep, which would be told that its kind, variable and growth are missing."""
-    (tmp_path / "mine.yaml").write_text("layers:\n- {name: head, layer: 'fc:256x10'}\n")
+    (tmp_path / "mine.yaml").write_text("layers:\n- {name: head, layers: 'fc:256x10'}\n")
     code, _, said = run("network", tmp_path / "mine.yaml", "--arch", "eyeriss")
     assert code == 2
-    assert "layers.0.layer: unknown key" in said
+    assert "layers.0.layers: unknown key; allowed: after, count, kind, layer" in said
+    assert "did you mean 'layer'?" in said
     assert "variable" not in said
+
+
+def test_layers_of_a_network_as_text(run: Callable[..., Outcome], tmp_path: Path) -> None:
+    texts = ("fc:64xx32", "fc:32x16', kind: 'fc", "cnv:C3", "conv:C8xM8xR3xS3/input16/padding2', after: 'd")
+    layers = [f"- {{name: {name}, layer: '{text}'}}\n" for name, text in zip("abce", texts, strict=True)]
+    layers.insert(3, "- {name: d, sizes: {C: 512, M: 2048}}\n")
+    (tmp_path / "mine.yaml").write_text(f"layers:\n{''.join(layers)}")
+    code, _, said = run("network", tmp_path / "mine.yaml", "--arch", "eyeriss")
+    assert code == 2
+    assert said.count("error:") == 4
+    assert "layers.0.layer: not INPUTSxOUTPUTS (got '64xx32')" in said
+    assert "layers.1.layer: stands beside kind, shape or sizes: one of both" in said
+    assert "layers.2.layer: not a layer (got 'cnv:C3')" in said
+    assert "layers.3.kind: is missing" in said
+    code, _, said = run("chain", "fc:64x32", "--arch", "eyeriss")
+    assert (code, said) == (2, "error: LAYERS: a chain has two layers at least (got 1)")
 
 
 def test_names_that_no_file_can_have(run: Callable[..., Outcome]) -> None:
