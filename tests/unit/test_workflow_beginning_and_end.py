@@ -51,6 +51,9 @@ def test_faults_of_a_study_are_told_at_once_before_any_job(tmp_path: Path, monke
         sweep.write("response_growth: {dram_wrods: linear, shared_glb_pj: linear, DRAM_pj: liner}\n")
     config = read_yaml(tmp_path / "config/config.yaml") | {"statistics": {"responses": ["totl", "macs", "levels"]}}
     with pytest.raises(InputError) as told:
+        Workflow(config | {"sweps": [], "sweeps": ["frist"], "budget": "few"})
+    assert {fault.field for fault in told.value.faults} == {"sweps", "sweeps.0", "budget"}
+    with pytest.raises(InputError) as told:
         Workflow(config)
     said = str(told.value)
     assert len(told.value.faults) == 3, said

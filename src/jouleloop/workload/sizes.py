@@ -135,10 +135,7 @@ def parse_layer(text: str) -> Layer:
 
 
 def parse_sizes(text: str) -> tuple[Kind, dict[str, int], Rounding]:
-    """Return kind, sizes and rounding of a layer's text; raise `InputError` where it is none that `parse_layer` reads.
-
-    Of a shape of one's own there are none.
-    """
+    """Return kind, sizes and rounding of a text that `parse_layer` reads, but for a shape of one's own."""
     name, colon, body = text.strip().partition(":")
     if not colon or name not in kind_names():
         near = unknown(name, kind_names(), "kind").nearest

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import jouleloop as jl
 from jouleloop.cli import main
+from jouleloop.errors import InputError
+from jouleloop.fusion.sweep import load_chain_sweep
+from jouleloop.workload.sweep import load_network, load_sweep, load_sweeps
 from paths import ROOT
 
 FC = "kind: fc\nfixed: {M: 32}\nranges: {C: [16, 32]}\nvariable: C\nexpected: linear\n"
@@ -201,6 +205,78 @@ def test_layers_without_growth_are_a_network(run: Callable[..., Outcome], tmp_pa
     assert "layers.0.layers: unknown key; allowed: after, count, kind, layer" in said
     assert "did you mean 'layer'?" in said
     assert "variable" not in said
+
+
+ALL_AT_ONCE = {
+    "sweep": (
+        """
+kind: fc
+fixd: {M: 32, Z: 3}
+ranges: {C: [16, 32]}
+layers: ["fc:xx"]
+variable: C
+most_points: few
+architecture: {a.b: [1, 2], c.d: [1, 2, 3]}
+architecture_combine: zip
+""",
+        {"most_points", "fixd", "fixed.Z", "layers.0.layer", "architecture"},
+    ),
+    "network": (
+        """
+discription: x
+layers: [{name: a, kind: fc, sizes: {C: 0}, cont: 2}, {name: b, layer: "fc:x"}]
+chains: [{layers: [a, c]}]
+""",
+        {"discription", "layers.0.cont", "layers.0.sizes.C", "layers.1.layer", "chains.0.layers"},
+    ),
+    "explore": (
+        """
+architecture: eyeris
+layer: "fc:x"
+objektive: energy
+attributes: {shared_glb.depth: [1]}
+""",
+        {"objektive", "layer", "architecture"},
+    ),
+    "curve": (
+        """
+kind: capacity
+layer: []
+layers: ["fc:x", "fc:8x8"]
+least_words: -1
+""",
+        {"layer", "layers.0.layer", "least_words"},
+    ),
+    "chain": (
+        """
+kind: chain
+layrs: [{name: a, layer: "fc:{n}x8"}, {name: b, layer: "fc:8x"}]
+ranges: {n: [8]}
+variable: m
+expected: {fused: linear}
+""",
+        {"layers", "layrs", "variable", "layers.1.layer"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ALL_AT_ONCE)
+def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path, case: str) -> None:
+    """Those of its keys, and those of what the keys hold."""
+    text, fields = ALL_AT_ONCE[case]
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    read: dict[str, Callable[[Path], object]] = {
+        "sweep": load_sweep,
+        "network": load_network,
+        "explore": jl.explore,
+        "curve": load_sweeps,
+        "chain": load_chain_sweep,
+    }
+    with pytest.raises(InputError) as told:
+        read[case](path)
+    assert {fault.field for fault in told.value.faults} == fields, str(told.value)
+    assert {fault.source for fault in told.value.faults} == {str(path)}
 
 
 def test_layers_of_a_network_as_text(run: Callable[..., Outcome], tmp_path: Path) -> None:
