@@ -20,6 +20,7 @@ from jouleloop.curves.beside import curve_growth, ratios
 from jouleloop.curves.staircase import CURVE_OBJECTIVES, STEPS, Limits, Point, Question
 from jouleloop.errors import gather
 from jouleloop.files import write_json
+from jouleloop.names import safe_name
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, print_note, print_table, print_text, stderr
@@ -148,9 +149,8 @@ def _write_certificates(folder: Path, found: Curve) -> bool:
                     print_note(f"no certificate at {step.words} words: the optimum is not proven")
                     continue
                 most = "any" if step.most_words is None else str(step.most_words)
-                write_json(
-                    folder / f"{found.level}-{step.words}-to-{most}.json", found.certificate(step, watch), indent=None
-                )
+                path = folder / f"{safe_name(found.level)}-{step.words}-to-{most}.json"
+                write_json(path, found.certificate(step, watch), indent=None)
     except KeyboardInterrupt as error:
         print_note(f"not all certificates are written: interrupted; {error}")
         return False

@@ -12,6 +12,7 @@ from jouleloop.engines.native import NativeEngine
 from jouleloop.optimum.limit import INTERRUPT
 from jouleloop.optimum.result import SearchResult
 from jouleloop.proof import verify
+from paths import ROOT
 
 PRODUCT = ("--arch", "two_levels", "--layer", "matmul:M8xN16xK12")
 
@@ -72,6 +73,15 @@ def test_certificates_of_every_step_are_verified(
         assert data["value"] == pytest.approx(step["value"])
         assert data["architecture"]["levels"][1]["capacity_words"] == step["most_words"]
         assert verify.verify(data).parts > 0
+
+
+def test_no_name_of_a_level_leads_out_of_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    design = tmp_path / "design.yaml"
+    design.write_text((ROOT / "arch/two_levels.yaml").read_text().replace("name: Buffer", "name: ../Buffer"))
+    given = ("--arch", str(design), "--energy", "counts", "--level", "../Buffer", "--layer", "fc:4x4")
+    assert run(monkeypatch, *given, "--certificates", str(tmp_path / "proofs")) == 0
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["design.yaml"]
+    assert len(list((tmp_path / "proofs").iterdir())) > 0
 
 
 def test_limits_tell_what_is_proven(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
