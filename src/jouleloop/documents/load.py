@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from jouleloop.documents.flat import as_tree
-from jouleloop.errors import Fault, InputError
+from jouleloop.errors import Fault, InputError, unknown
 from jouleloop.files import _SafeLoader, is_file, listed, parse_yaml, read_text
 
 _LOG = logging.getLogger("jouleloop.documents")
@@ -308,7 +308,15 @@ def _loader(parts: list[Any], include: Callable[..., Any]) -> type[Any]:
         value = loader.construct_scalar(yaml_node)
         return Quoted(value) if yaml_node.style in ("'", '"') else str(value)
 
+    def undefined(loader: Any, yaml_node: Any) -> Any:
+        if not yaml_node.tag.startswith("!"):
+            return loader.construct_undefined(yaml_node)
+        known = [str(tag) for tag in Loader.yaml_constructors if str(tag).startswith("!")]
+        what = f"tag at line {yaml_node.start_mark.line + 1}"
+        raise InputError(unknown(yaml_node.tag, known, what, source=loader.source))
+
     Loader.construct_mapping_of = mapping_of
+    Loader.add_constructor(None, undefined)
     Loader.add_constructor("tag:yaml.org,2002:str", text)
     for tag in (*NODE_TAGS, ARRAY_TAG, *_CONSTRAINT_TAGS, "included"):
         Loader.add_constructor(f"!{tag}", lambda loader, yaml_node, tag=tag: node(loader, tag, yaml_node))

@@ -107,6 +107,8 @@ ARCHITECTURES = {
         lambda t: re.sub(r"depth: *\d+", "depth: lots", t),
         r"depth: must be a whole number \(got 'lots'",
     ),
+    "depth that no one counts": (lambda t: re.sub(r"depth: *\d+", f"depth: {2**70}", t), r"allowed: 0 to 2\^62"),
+    "misspelt tag": (lambda t: once(t, "!Component", "!Componnt"), r"tag at line \d+ .*did you mean '!Component'\?"),
     "endless power": (lambda t: re.sub(r"depth: *\d+", "depth: 9**9**9", t), "the power is too large"),
     "attribute of an object": (lambda t: re.sub(r"depth: *\d+", "depth: ().__class__", t), "depth"),
     "empty": (lambda _: "", "is no architecture file"),
