@@ -69,7 +69,11 @@ def curve(
     files: Written,
     certificates: Annotated[
         Path | None,
-        typer.Option("--certificates", help="Write the proof of every step into this folder, for jouleloop check."),
+        typer.Option(
+            "--certificates",
+            help="Write the proof of every step into this folder, for jouleloop check.",
+            file_okay=False,
+        ),
     ] = None,
     *,
     verbose: Annotated[

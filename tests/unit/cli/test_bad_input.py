@@ -8,6 +8,7 @@ import pytest
 
 import jouleloop as jl
 from jouleloop.cli import main
+from jouleloop.engines.native import NativeEngine
 from jouleloop.errors import InputError
 from jouleloop.fusion.sweep import load_chain_sweep
 from jouleloop.workload.sweep import load_network, load_sweep, load_sweeps
@@ -358,3 +359,32 @@ def test_a_name_that_another_one_begins_with_is_the_nearest(run: Callable[..., O
     code, _, said = run("map", "--arch", "simba", *LAYER, "--semantics", "timeloop-3")
     assert code == 2
     assert said.endswith("did you mean 'timeloop-3.0.3'?")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("map --arch simba --layer fc:8x8 --objective delay,energy", "--objective: unknown objectives (got 'delay,ene"),
+        ("map --arch simba --layer fc:8x8 --certificate {folder}", "'{folder}' is a directory"),
+        ("map --arch simba --layer fc:8x8 --write-mapping {folder}", "is a directory"),
+        ("curve --arch simba --layer fc:8x8 --certificates {file}", "'{file}' is a file"),
+        ("curve --arch simba --layer fc:8x8 --write-table {folder}", "is a directory"),
+        ("sweep fc_inputs --arch simba --output {file}", "'{file}' is a file"),
+        ("front --arch simba --layer fc:8x8 --write-mappings {file}", "is a file"),
+        ("init {file}", "is a file"),
+        ("curve --arch simba --network resnet1", "error: --network: unknown sweep or network (got 'resnet1')"),
+        ("curve --arch simba --network fc_inputs", "error: --network: is a sweep, no network"),
+        ("network --arch simba resnet1", "error: NETWORK: unknown sweep or network (got 'resnet1')"),
+        ("front --arch simba --layer fc:8x8 --capacity DRAM", "error: --capacity: unknown level of an inner memory"),
+    ],
+)
+def test_options_are_checked_before_anything_is_searched(
+    arguments: str, said: str, run: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NativeEngine, "search", None)
+    (tmp_path / "file.csv").write_text("")
+    (tmp_path / "folder.csv").mkdir()
+    names = {"file": tmp_path / "file.csv", "folder": tmp_path / "folder.csv"}
+    code, out, err = run(*(part.format(**names) for part in arguments.split()))
+    assert (code, out) == (2, ""), err
+    assert said.format(**names) in err
