@@ -92,8 +92,8 @@ def distinct(faults: Iterable[Fault]) -> list[Fault]:
 def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     """Return the known spelling closest to ``word``, best one that begins with it; None where none is so much alike."""
     lowered = {name.lower(): name for name in sorted(known)}
-    found = difflib.get_close_matches(word.lower(), list(lowered), cutoff=likeness)
-    found.sort(key=lambda name: not name.startswith(word.lower()))
+    found = difflib.get_close_matches(str(word).lower(), list(lowered), cutoff=likeness)
+    found.sort(key=lambda name: not name.startswith(str(word).lower()))
     return lowered[found[0]] if found else None
 
 

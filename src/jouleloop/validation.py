@@ -24,6 +24,7 @@ _SAID = dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "must be a 
 _SAID |= dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false") | {"string_type": "must be text"}
 _SAID |= dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must be keys with values")
 _SAID |= dict.fromkeys(("list_type", "tuple_type"), "must be a list")
+_SAID |= {"string_pattern_mismatch": "must be a name: at most 64 letters, digits, '_', '.' and '-', the first no sign"}
 
 
 def validate(model: type[Model], data: Any, source: str | Path) -> Model:

@@ -101,7 +101,7 @@ class Workflow:
         )
         self.architectures = list(self.config.architectures)
         self.statistics = self.config.statistics.model_dump()
-        self.formats = self.config.outputs.figure_formats
+        self.formats = list(dict.fromkeys(self.config.outputs.figure_formats))
 
     @cached_property
     def _targets(self) -> dict[str, TargetSet]:

@@ -44,6 +44,14 @@ def test_rules_are_read_without_tables_statistics_and_searches() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_format_that_is_named_twice_is_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snakemake takes no rule with two outputs of one name."""
+    write_study(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    twice = {"outputs": {"figure_formats": ["svg", "png", "svg"]}}
+    assert Workflow(read_yaml(tmp_path / "config/config.yaml") | twice).formats == ["svg", "png"]
+
+
 def test_faults_of_a_study_are_told_at_once_before_any_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_study(tmp_path)
     monkeypatch.chdir(tmp_path)
