@@ -344,6 +344,10 @@ def test_tables_that_nothing_tells_apart_name_the_option(run: Callable[..., Outc
     code, _, said = run("compare", table, table)
     assert code == 2
     assert said.startswith("error: --on: no columns tell the rows apart")
+    code, _, said = run("compare", table, table, "--on", "x", "--only", "z", "--ignore", "w")
+    assert code == 2
+    assert "error: --only: unknown column (got 'z')" in said
+    assert "error: --ignore: unknown column (got 'w')" in said
 
 
 def test_a_certificate_that_lacks_all_says_so_in_our_words(run: Callable[..., Outcome], tmp_path: Path) -> None:
