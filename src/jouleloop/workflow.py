@@ -30,7 +30,7 @@ from jouleloop.study.runlog import LOGS, start_run
 from jouleloop.study.summary import finish_run
 from jouleloop.study.targets import TargetSet
 from jouleloop.study.variants import points_digest
-from jouleloop.tables.check import check_responses
+from jouleloop.tables.check import check_attributes, check_responses
 from jouleloop.tables.layers import check_sweeps
 from jouleloop.tables.layouts import (
     BUFFER_GROWTH,
@@ -97,6 +97,7 @@ class Workflow:
             lambda: check_sweeps(self.study.tested),
             lambda: check_capacities(self.study, self._targets),
             lambda: check_chains(self.study.chain_sweeps, config.engine, config.objective, self._targets),
+            lambda: check_attributes(self.study, self._targets),
             lambda: check_responses(self.study, self._targets),
         )
         self.architectures = list(self.config.architectures)

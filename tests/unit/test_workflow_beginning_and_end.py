@@ -69,3 +69,16 @@ def test_faults_of_a_study_are_told_at_once_before_any_job(tmp_path: Path, monke
     assert "layers/first.yaml: response_growth: unknown response (got 'dram_wrods'); allowed: DRAM_" in said
     assert "did you mean 'dram_words'?" in said
     assert "config: statistics.responses: unknown response (got 'totl')" in said
+
+
+def test_attributes_that_no_architecture_has_stop_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its designs would be searched for nothing; one that some architecture has is a sweep of that."""
+    write_study(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    config = read_yaml(tmp_path / "config/config.yaml") | {"sweeps": ["varied"]}
+    text = "kind: fc\nfixed: {{C: 8, M: 8}}\narchitecture: {{{}: [1024, 2048]}}\n"
+    (tmp_path / "layers/varied.yaml").write_text(text.format("shared_glb.depth"))
+    Workflow(config)
+    (tmp_path / "layers/varied.yaml").write_text(text.format("shared_glb.dept"))
+    with pytest.raises(InputError, match=r"shared_glb.dept: on eyeriss: unknown attribute .*did you mean 'depth'"):
+        Workflow(config)
