@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from differential.case import NETWORKS, Case, components
-from differential.native import run_search
+from differential.native import load, run_search
 from differential.real import Outcome
 from differential.runs import features_of, to_record
+from jouleloop.engines.native import NativeEngine
+from jouleloop.errors import MappingError
 
 #: Energies are sums of floating-point numbers, taken in another order.
 TOLERANCE = 1e-9
@@ -22,6 +24,7 @@ VERDICTS = {
     "refused": "we name what we do not follow",
     "both refuse": "neither takes it",
     "real failed": "the real mapper crashed or was too slow",
+    "real wrapped": "the real mapper finds less where its counts wrap around below 0, of an access without energy",
 }
 FINDINGS = tuple(VERDICTS)[:4]
 
@@ -59,7 +62,22 @@ def answer(outcome: Outcome, objective: str) -> Any:
 def compare(case: Case, real: Outcome) -> Comparison:
     """Search ``case`` and compare with the answer of the real mapper."""
     native = run_search(case)
-    return Comparison(case, real, native, judge(case, real, native))
+    verdict = judge(case, real, native)
+    if verdict == "unsound" and wraps(case, real):
+        verdict = "real wrapped"
+    return Comparison(case, real, native, verdict)
+
+
+def wraps(case: Case, real: Outcome) -> bool:
+    """Whether the model refuses the real mapper's optimum for a level that holds more words than are ever written."""
+    if real.mapping is None:
+        return False
+    problem, target = load(case)
+    try:
+        NativeEngine().evaluate(problem, target, real.mapping)
+    except MappingError as error:
+        return "more words than are ever written" in str(error)
+    return False
 
 
 def wired(case: Case) -> bool:

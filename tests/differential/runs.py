@@ -27,7 +27,9 @@ def from_record(record: dict[str, Any]) -> tuple[Case, Outcome]:
     """Return the run of `to_record`, or of a line that has the answer beside the case instead of under ``real``."""
     answer = dict(record.get("real") or {name: record[name] for name in _ANSWER if name in record})
     levels, case = answer.pop("mapping", None), Case.from_json(record["case"])
-    mapping = None if levels is None else _mapping(levels, case.problem["problem"]["instance"])
+    problem = case.problem["problem"]
+    sizes = {name: problem["instance"][name] for name in problem["shape"]["dimensions"]} if levels else {}
+    mapping = None if levels is None else _mapping(levels, sizes)
     return case, Outcome(**answer, mapping=mapping)
 
 
