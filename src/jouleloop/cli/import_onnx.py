@@ -35,7 +35,6 @@ def import_onnx(
             "--output",
             help="Network file to write; without it <model>.yaml, for problem files <their folder>.yaml, in "
             "layers/networks/ of the project, or here.",
-            dir_okay=False,
         ),
     ] = None,
     batch: Annotated[
