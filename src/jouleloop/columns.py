@@ -321,7 +321,7 @@ def _typed(values: "pd.Series[Any]", kind: Kind) -> "pd.Series[Any]":
     """Return ``values`` in the type of their kind; a type that suits already stays."""
     types = pd.api.types
     if kind == "text" and not types.is_string_dtype(values.dtype):
-        return pd.Series([None if _lacks(v) else str(v) for v in values], index=values.index, dtype="str")
+        return pd.Series([None if pd.isna(v) else str(v) for v in values], index=values.index, dtype="str")
     if kind == "number" and not types.is_float_dtype(values.dtype):
         return pd.to_numeric(values.astype(object)).astype("float64")
     if kind == "whole" and not types.is_integer_dtype(values.dtype):
@@ -331,12 +331,8 @@ def _typed(values: "pd.Series[Any]", kind: Kind) -> "pd.Series[Any]":
     return values
 
 
-def _lacks(value: Any) -> bool:
-    return bool(pd.isna(value))
-
-
 def _whole(value: Any) -> int | None:
-    if _lacks(value):
+    if pd.isna(value):
         return None
     if int(value) != value:
         raise ValueError(f"not a whole number: {value!r}")
@@ -350,16 +346,12 @@ def _from_text(cells: "pd.Series[str]", kind: Kind) -> "pd.Series[Any]":
     if kind == "truth":
         return cells.map(_TRUTH).astype("boolean" if (cells == "").any() else "bool")
     if kind == "any":
-        kind = _kind_of(cells)
-        return _from_text(cells, kind)
+        return _from_text(cells, _kind_of(cells))
     numbers = pd.Series([float(cell) if cell else float("nan") for cell in cells], index=cells.index, dtype="float64")
     if kind == "number":
         return numbers
-    whole = pd.Series(
-        [_whole(float(cell) if "." in cell else int(cell)) if cell else None for cell in cells],
-        index=cells.index,
-        dtype="Int64",
-    )
+    counts = [_whole(float(cell) if "." in cell else int(cell)) if cell else None for cell in cells]
+    whole = pd.Series(counts, index=cells.index, dtype="Int64")
     return whole if whole.isna().any() else whole.astype("int64")
 
 

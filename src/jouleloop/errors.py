@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -59,9 +59,7 @@ class JouleloopError(Exception):
 
     def at(self, source: str | Path) -> Self:
         """Return the same error with ``source`` filled in where a fault has none."""
-        return type(self)(
-            Fault(f.message, f.source or str(source), f.field, f.value, f.allowed, f.nearest) for f in self.faults
-        )
+        return type(self)(replace(fault, source=fault.source or str(source)) for fault in self.faults)
 
 
 class InputError(JouleloopError):
@@ -92,10 +90,10 @@ def distinct(faults: Iterable[Fault]) -> list[Fault]:
 
 
 def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """Return the known spelling closest to ``word``, or None where none is so much alike, from 0 to 1 for equal."""
-    names = sorted(known)
-    lowered = {name.lower(): name for name in names}
-    found = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=likeness)
+    """Return the known spelling closest to ``word``, best one that begins with it; None where none is so much alike."""
+    lowered = {name.lower(): name for name in sorted(known)}
+    found = difflib.get_close_matches(str(word).lower(), list(lowered), cutoff=likeness)
+    found.sort(key=lambda name: not name.startswith(str(word).lower()))
     return lowered[found[0]] if found else None
 
 

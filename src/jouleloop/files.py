@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import json
 import logging
-import math
 import os
 import re
 import socket
@@ -409,15 +408,9 @@ def shown_path(path: Path) -> str:
 
 def is_whole(value: object) -> bool:
     """Whether ``value`` is an integer, given as an int or an integral float, and not a bool."""
-    if isinstance(value, bool):
-        return False
-    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value) and value.is_integer())
+    return not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
 
 
 def _nearest_file(path: Path) -> str | None:
-    try:
-        siblings = [child.name for child in path.parent.iterdir()]
-    except OSError:
-        return None
-    found = nearest(path.name, siblings)
+    found = nearest(path.name, [child.name for child in listed(path.parent, "*")])
     return str(path.parent / found) if found else None

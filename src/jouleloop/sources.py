@@ -5,13 +5,14 @@ import contextlib
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent
+from jouleloop.errors import InputError
+from jouleloop.files import write_text
 
+PACKAGE = Path(__file__).parent
 
 #: What has a body in which a string may stand by itself.
 _WITH_TEXT = frozenset({ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef})
@@ -59,12 +60,8 @@ def remembered(name: str, make: Callable[[], str]) -> str:
         if re.fullmatch("[0-9a-f]{16}", value) and check == _check(name, sources, value):
             return value
     value = make()
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="ascii") as stream:
-            stream.write(f"{value} {_check(name, sources, value)}")
-        Path(temporary).replace(path)
+    with contextlib.suppress(InputError):
+        write_text(path, f"{value} {_check(name, sources, value)}")
     return value
 
 

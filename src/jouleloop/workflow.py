@@ -11,6 +11,7 @@ from typing import Any
 
 from jouleloop.config.load import Study, load_study, published_sweeps
 from jouleloop.curves.check import check_capacities
+from jouleloop.errors import gather
 from jouleloop.files import is_file, remove_left_over
 from jouleloop.layouts import Layout
 from jouleloop.memory import group_kills, group_limit
@@ -27,7 +28,9 @@ from jouleloop.study.occupied import claim, occupied
 from jouleloop.study.plan import expected_chunks, map_parameters, plan, plan_variants, targets_of
 from jouleloop.study.runlog import LOGS, start_run
 from jouleloop.study.summary import finish_run
+from jouleloop.study.targets import TargetSet
 from jouleloop.study.variants import points_digest
+from jouleloop.tables.check import check_attributes, check_responses
 from jouleloop.tables.layers import check_sweeps
 from jouleloop.tables.layouts import (
     BUFFER_GROWTH,
@@ -88,15 +91,22 @@ class Workflow:
         self.contained = contained
         self._kills = group_kills()
         self.study: Study = load_study(data, progress=_say)
-        check_engines(self.study.config)
-        check_sweeps(self.study.tested)
-        self.config = self.study.config
-        self._targets = targets_of(self.study)
-        check_capacities(self.study, self._targets)
-        check_chains(self.study.chain_sweeps, self.config.engine, self.config.objective, self._targets)
+        self.config = config = self.study.config
+        gather(
+            lambda: check_engines(config),
+            lambda: check_sweeps(self.study.tested),
+            lambda: check_capacities(self.study, self._targets),
+            lambda: check_chains(self.study.chain_sweeps, config.engine, config.objective, self._targets),
+            lambda: check_attributes(self.study, self._targets),
+            lambda: check_responses(self.study, self._targets),
+        )
         self.architectures = list(self.config.architectures)
         self.statistics = self.config.statistics.model_dump()
-        self.formats = self.config.outputs.figure_formats
+        self.formats = list(dict.fromkeys(self.config.outputs.figure_formats))
+
+    @cached_property
+    def _targets(self) -> dict[str, TargetSet]:
+        return targets_of(self.study)
 
     # -- sweeps and their files ----------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.engines.protocol import SEMANTICS, SearchOptions, Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.engines.verify import verify_folder
-from jouleloop.exploration.space_file import read_space
+from jouleloop.exploration.space_file import SpaceFile, read_space
 from jouleloop.files import read_json
 from jouleloop.fusion.chain import read_chain
 from jouleloop.fusion.sweep import load_chain_sweep
@@ -116,7 +116,7 @@ LOADERS: dict[str, Loader] = {
     "chain": Loader(read_chain, ROOT / "layers/chains/bottleneck_mobilenet.yaml"),
     "sweep of chains": Loader(load_chain_sweep, ROOT / "layers/attention_chain.yaml"),
     "sweep of a capacity": Loader(load_sweeps, ROOT / "layers/orojenesis_10.yaml"),
-    "space": Loader(lambda p: read_space(p)[1].variants(), ROOT / "tests/fuzz/space.yaml"),
+    "space": Loader(lambda p: read_space(p, SpaceFile.variants), ROOT / "tests/fuzz/space.yaml"),
     "space, mapped": Loader(lambda p: explore(p, watch=Watch(Limit(0.2))), ROOT / "tests/fuzz/space.yaml"),
     "mapper": Loader(read_mapper, ROOT / "mappings/simba.yaml"),
     "energy table": Loader(

@@ -10,7 +10,7 @@ from jouleloop.api.hardware import Architecture
 from jouleloop.api.layers import SweepLike, sweeps_of
 from jouleloop.api.project import roots
 from jouleloop.api.run import ArchitectureLike, architecture_of
-from jouleloop.errors import InputError, gather, unknown
+from jouleloop.errors import Fault, InputError, gather, unknown
 from jouleloop.files import is_file
 from jouleloop.fusion.certificate import certify_chain, chain_subject
 from jouleloop.fusion.chain import Chain, chain_of, read_chain
@@ -117,10 +117,14 @@ def _follows(first: Layer, second: Layer) -> bool:
     return True
 
 
-def chain_named(layers: ChainLike) -> Chain:
+def chain_named(layers: ChainLike | object) -> Chain:
     """Return the chain of a name, path or list of layers; raise `InputError` with the nearest name."""
     if isinstance(layers, Chain):
         return layers
+    if isinstance(layers, str) and ":" in layers:
+        layers = [layers]
+    if not isinstance(layers, (str, Path, Sequence)):
+        raise InputError(Fault("is no chain", "layers", value=layers, allowed="a name, a path, or a list of layers"))
     if not isinstance(layers, (str, Path)):
         return chain_of("chain", gather(*(lambda one=one, k=k: _layer(one, k) for k, one in enumerate(layers))))
     text = str(layers)

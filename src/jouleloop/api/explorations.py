@@ -1,5 +1,6 @@
 """The best design of a space: what the command ``explore`` is built on."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -266,13 +267,7 @@ def explore(
     InputError
         With all faults of the file; where an area is asked for and that of a component is not known.
     """
-    name, spec = read_space(space)
-    try:
-        (_, runs), base, _ = gather(
-            lambda: runs_of(spec.layer, spec.network), lambda: _base(spec), lambda: options_of("energy", None, seconds)
-        )
-    except InputError as error:
-        raise InputError(_of_space(fault, space) for fault in error.faults) from error
+    name, (spec, runs, base) = read_space(space, lambda spec: _read(spec, space, seconds))
     own = watch or Watch(Limit(seconds))
     variants, coordinates = spec.variants()
     shapes = list(dict.fromkeys(problem.shape for _, problem, _ in runs))
@@ -316,14 +311,31 @@ def _of_space(fault: Fault, space: object) -> Fault:
     return replace(fault, source=str(space) if isinstance(space, (str, Path)) else "space", field=key)
 
 
+def _read(
+    spec: SpaceFile, space: object, seconds: float | None
+) -> tuple[SpaceFile, list[tuple[str, Problem, int]], Architecture]:
+    """Return a space with its layers and its architecture."""
+    try:
+        (_, runs), base, _ = gather(
+            lambda: runs_of(spec.layer, spec.network), lambda: _base(spec), lambda: options_of("energy", None, seconds)
+        )
+    except InputError as error:
+        raise InputError(_of_space(fault, space) for fault in error.faults) from error
+    return spec, runs, base
+
+
 def _base(spec: SpaceFile) -> Architecture:
+    shape = CONV
+    if spec.layer is not None:
+        with contextlib.suppress(InputError):  # told beside what is wrong with the architecture
+            shape = runs_of(spec.layer, None)[1][0][1].shape
     return Architecture.read(
         spec.architecture,
         constraints=spec.constraints,
         energy=spec.energy or None,
         semantics=spec.semantics,
         factors=spec.factors,
-        shape=CONV if spec.layer is None else runs_of(spec.layer, None)[1][0][1].shape,
+        shape=shape,
     )
 
 
@@ -350,6 +362,7 @@ def _read_designs(
             targets = [read.for_shape(shape) for shape in shapes]
             others = {shape: one.constraints for shape, one in zip(shapes, targets, strict=True)}
             found[place] = Design(targets[0], variant, others)
+            _ = found[place].structure  # made here, where something may stop it: thousands take seconds
         except JouleloopError as error:
             first = first or error
             wrong[place] = (INVALID, "; ".join(map(str, error.faults)))

@@ -10,7 +10,7 @@ import numpy as np
 
 import jouleloop
 from jouleloop.api.hardware import Architecture
-from jouleloop.api.layers import LayerLike, SweepLike, problem_of, sweeps_of
+from jouleloop.api.layers import LayerLike, SweepLike, network_of, problem_of
 from jouleloop.api.results import Result
 from jouleloop.api.run import ArchitectureLike, architecture_of, options_of
 from jouleloop.engines.native import NativeEngine
@@ -287,17 +287,8 @@ def runs_of(
     if network is None:
         problem = problem_of(layer, variables)
         return problem.name, [(problem.name, problem, 1)]
-    try:
-        sweeps = sweeps_of(network)
-    except InputError as error:
-        named = [replace(one, source="network") if one.source == "layers" else one for one in error.faults]
-        raise InputError(named) from error
-    wrong = [one.name for one in sweeps if not (one.is_network or one.kind == "list")]
-    if wrong or len(sweeps) != 1:
-        text = "is a sweep, no network" if wrong else "holds several networks"
-        raise InputError(Fault(text, "network", value=str(network), allowed="a file in layers/networks/, or a list"))
-    points = sweeps[0].points
-    return sweeps[0].name, [(point.layer.label, point.layer.problem(), point.count) for point in points]
+    found = network_of(network)
+    return found.name, [(point.layer.label, point.layer.problem(), point.count) for point in found.points]
 
 
 def front_told(

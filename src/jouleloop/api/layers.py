@@ -54,6 +54,23 @@ def problem_of(layer: LayerLike | object, variables: Mapping[str, str] | None = 
         raise error.at("layer") from error
 
 
+def network_of(network: SweepLike) -> Sweep:
+    """Return the one network of a name, path, file's content or list of layers; raise `InputError` for anything else.
+
+    Faults are of the parameter ``network``.
+    """
+    try:
+        sweeps = sweeps_of(network)
+    except InputError as error:
+        named = [replace(one, source="network") if one.source == "layers" else one for one in error.faults]
+        raise InputError(named) from error
+    wrong = [one.name for one in sweeps if not (one.is_network or one.kind == "list")]
+    if wrong or len(sweeps) != 1:
+        text = "is a sweep, no network" if wrong else "holds several networks"
+        raise InputError(Fault(text, "network", value=str(network), allowed="a file in layers/networks/, or a list"))
+    return sweeps[0]
+
+
 def sweeps_of(layers: SweepLike, progress: Progress | None = None) -> list[Sweep]:
     """Return the sweep or network of a name, path, file's content, or list of layers; of a transformer all its sweeps.
 

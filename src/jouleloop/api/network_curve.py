@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import jouleloop
 from jouleloop.api.curves import SCHEMA, Curve, question_of, walked
-from jouleloop.api.layers import SweepLike, sweeps_of
+from jouleloop.api.layers import SweepLike, network_of
 from jouleloop.api.run import ArchitectureLike, architecture_of
 from jouleloop.curves.network import Total, check_additive, totals, within
 from jouleloop.curves.staircase import Limits, Question
@@ -129,10 +129,10 @@ def network_walked(
 ) -> NetworkCurve:
     """Return the curve of a network as far as its limits allow; see `network_curve`."""
     check_additive(objective)
-    sweeps = sweeps_of(network)
+    whole = network_of(network)
     counts: dict[tuple[str, tuple[int, ...]], int] = {}
     problems: dict[tuple[str, tuple[int, ...]], Problem] = {}
-    for point in (point for sweep in sweeps for point in sweep.points):
+    for point in whole.points:
         key = (point.layer.kind.name, point.layer.values)
         counts[key] = counts.get(key, 0) + point.count
         problems[key] = point.layer.renamed("").problem()
@@ -148,4 +148,4 @@ def network_walked(
     if asked is None:
         raise InputError(Fault("has no layer", "network", value=str(network)))
     steps = totals([(count, curve.staircase) for count, curve in found])
-    return NetworkCurve(sweeps[0].name, asked.level, asked.unit, objective, tuple(found), steps)
+    return NetworkCurve(whole.name, asked.level, asked.unit, objective, tuple(found), steps)

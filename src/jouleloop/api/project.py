@@ -204,6 +204,10 @@ def changed_files(
     mapspace: MapspaceChoice = AS_CONFIGURED,
 ) -> TargetFiles:
     """Return the files of a target with what is given in the place of their own; see `Architecture.read`."""
+    kinds: dict[str, tuple[object, Any]] = {"variables": (variables, Mapping), "changes": (changes, Mapping)}
+    kinds["energy"] = energy, (str, Path, Sequence)
+    wrong = {key: one for key, (one, kind) in kinds.items() if one is not None and not isinstance(one, kind)}
+    raise_all([Fault("is of another kind than it has to be", key, value=one) for key, one in wrong.items()])
     if constraints is not None:
         files = _constrained(files, str(constraints))
     texts = [str(text) for text in ([energy] if isinstance(energy, (str, Path)) else energy or ())]

@@ -365,6 +365,9 @@ def objectives_of(given: str | Sequence[str]) -> tuple[str, ...]:
     texts = given.replace("+", ",").split(",") if isinstance(given, str) else given
     names = tuple(text.strip() for text in texts)
     raise_all([unknown(name, OBJECTIVES, "objective", field="objective") for name in names if name not in OBJECTIVES])
+    if len(names) != 1 and names != ("energy", "delay"):
+        allowed = f"{', '.join(OBJECTIVES)}; or energy,delay"
+        raise InputError(Fault("unknown objectives", "objective", value=",".join(names), allowed=allowed))
     return names
 
 

@@ -138,7 +138,7 @@ class _Reader:
             if value is None:
                 continue
             if not is_whole(value) or value < minimum or value > 2**62:
-                self.fault("must be a whole number", key, value, f"at least {minimum}")
+                self.fault("must be a whole number", key, value, f"{minimum} to 2^62")
                 return None
             return int(value)
         return None

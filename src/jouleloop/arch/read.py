@@ -216,7 +216,9 @@ def _check(levels: list[StorageLevel], compute: list[ComputeLevel]) -> list[Faul
     for level in levels[1:]:
         if level.capacity_words is None and not level.is_dram and level.klass != DUMMY_CLASS:
             text = "has no size, and Timeloop knows none but a DRAM without one"
-            faults.append(Fault(text, None, level.name, level.klass, "depth, entries or sizeKB"))
+            meant = [nearest(key, ("depth", "entries", "sizeKB"), 0.8) for key in level.attributes]
+            close = next(filter(None, meant), None)
+            faults.append(Fault(text, None, level.name, level.klass, "depth, entries or sizeKB", close))
     if not levels:
         faults.append(Fault("has no storage", None, "architecture"))
     return faults

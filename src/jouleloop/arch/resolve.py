@@ -20,8 +20,8 @@ from jouleloop.arch.named_numbers import with_numbers
 from jouleloop.arch.own_functions import language_of, read_functions
 from jouleloop.arch.values import Values
 from jouleloop.documents.keywords import keywords_with
-from jouleloop.documents.load import ARRAY_TAG, TAG, Quoted, load_document
-from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.documents.load import ARRAY_TAG, TAG, Quoted, load_asked
+from jouleloop.errors import Fault, InputError, nearest, raise_all
 from jouleloop.expressions import ExpressionError, Function, UnknownName, evaluate, one_budget
 
 _LOG = logging.getLogger("jouleloop.arch")
@@ -37,10 +37,18 @@ _Names = Callable[[str], Any]
 
 @one_budget()
 def load_design(path: Path, variables: Mapping[str, Any] | None = None) -> Any:
-    """Return the data of a file, its expressions resolved where `resolve_design` does so; else as it is."""
+    """Return the data of a file, its expressions resolved where `resolve_design` does so; else as it is.
+
+    Variables that a design does not have are warned of: a layer beside it may have them.
+    """
     given = dict(variables or {})
-    data = load_document(path, given)
+    data, asked = load_asked(path, given)
     try:
+        if isinstance(data, Mapping) and "architecture" in data:
+            known = {*asked, *_joined(data.get("variables"))} if isinstance(data.get("variables"), list) else asked
+            for name in sorted(given.keys() - known - {FULL}):
+                text, allowed = "a variable that no template asks for", ", ".join(sorted(known)) or "--set"
+                _LOG.warning("%s", Fault(text, str(path), None, name, allowed, nearest(name, known)))
         return resolve_design(data, given) if isinstance(data, Mapping) else data
     except InputError as error:
         raise error.at(path) from error

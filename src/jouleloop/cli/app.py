@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import importlib
+import logging
 import os
 import signal
 import sys
@@ -59,14 +60,17 @@ _OPTION_OF = {
     "engine": "--engine",
     "axes": "--axes",
     "factors": "--factors",
+    "ignore": "--ignore",
     "layer": "--layer",
     "layers": "LAYERS",
+    "mapping": "--mapping",
     "least_words": "--least-words",
     "level": "--level",
     "most_words": "--most-words",
     "network": "--network",
     "objective": "--objective",
     "on": "--on",
+    "only": "--only",
     "seconds": "--seconds",
     "semantics": "--semantics",
     "space": "--space",
@@ -136,6 +140,9 @@ def root(
 
 def main() -> None:
     """Run the command line; a user's mistake is a message and an exit code, never a traceback."""
+    said: dict[str, logging.LogRecord] = {}  # files are read several times, designs by the hundred: each warning once
+    if logging.lastResort is not None:
+        logging.lastResort.addFilter(lambda record: said.setdefault(record.getMessage(), record) is record)
     try:
         code = _run()
     except Exception as error:

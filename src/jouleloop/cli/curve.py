@@ -20,6 +20,7 @@ from jouleloop.curves.beside import curve_growth, ratios
 from jouleloop.curves.staircase import CURVE_OBJECTIVES, STEPS, Limits, Point, Question
 from jouleloop.errors import gather
 from jouleloop.files import write_json
+from jouleloop.names import safe_name
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, print_note, print_table, print_text, stderr
@@ -68,7 +69,11 @@ def curve(
     files: Written,
     certificates: Annotated[
         Path | None,
-        typer.Option("--certificates", help="Write the proof of every step into this folder, for jouleloop check."),
+        typer.Option(
+            "--certificates",
+            help="Write the proof of every step into this folder, for jouleloop check.",
+            file_okay=False,
+        ),
     ] = None,
     *,
     verbose: Annotated[
@@ -100,8 +105,10 @@ def curve(
     with energies_in(question.target.costs.unit), _limits(question, choice.steps, choice.seconds) as limits:
         found = walked(chosen, question, limits, choice.store)
     ended = found.stopped == INTERRUPT
-    if certificates is not None:
-        ended |= not _write_certificates(certificates, found)
+    if certificates is not None and ended:
+        print_note("no certificates are written: interrupted")
+    elif certificates is not None:
+        ended = not _write_certificates(certificates, found)
     if found.steps:
         with energies_in(question.target.costs.unit):
             files.write(found.table, "curve", found.plot, f"{len(found.steps)} steps, dashed what theory asks for")
@@ -146,9 +153,8 @@ def _write_certificates(folder: Path, found: Curve) -> bool:
                     print_note(f"no certificate at {step.words} words: the optimum is not proven")
                     continue
                 most = "any" if step.most_words is None else str(step.most_words)
-                write_json(
-                    folder / f"{found.level}-{step.words}-to-{most}.json", found.certificate(step, watch), indent=None
-                )
+                path = folder / f"{safe_name(found.level)}-{step.words}-to-{most}.json"
+                write_json(path, found.certificate(step, watch), indent=None)
     except KeyboardInterrupt as error:
         print_note(f"not all certificates are written: interrupted; {error}")
         return False

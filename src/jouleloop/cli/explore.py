@@ -28,7 +28,11 @@ def explore_space(
     space: Annotated[Path, typer.Argument(metavar="FILE", help="Design space: a YAML file (docs/exploration.md).")],
     store: Annotated[
         Path | None,
-        typer.Option("--store", help="Keep what is searched in this folder; a later exploration goes on from there."),
+        typer.Option(
+            "--store",
+            help="Keep what is searched in this folder; a later exploration goes on from there.",
+            file_okay=False,
+        ),
     ] = None,
     seconds: Annotated[
         float | None,
@@ -41,7 +45,9 @@ def explore_space(
     write_front: Annotated[
         Path | None,
         typer.Option(
-            "--write-front", help="Write the front of energy, cycles and area to this file, .csv or .parquet."
+            "--write-front",
+            help="Write the front of energy, cycles and area to this file, .csv or .parquet.",
+            dir_okay=False,
         ),
     ] = None,
 ) -> None:

@@ -1,6 +1,6 @@
 """``jouleloop front``: all mappings of a layer or network that no other beats in energy and cycles."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +16,7 @@ from jouleloop.cli.target_options import HardwareChoice, Subject, hardware_of
 from jouleloop.cli.watching import say_if_compiling, watched
 from jouleloop.cli.write_files import Written
 from jouleloop.engines.native import NativeEngine
-from jouleloop.errors import Fault, gather, raise_all
+from jouleloop.errors import Fault, InputError, gather, raise_all
 from jouleloop.optimum.limit import INTERRUPT
 from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, print_note, print_table, print_text
@@ -59,6 +59,7 @@ def front(
         typer.Option(
             "--write-mappings",
             help="Write the mapping of every point into this folder, named by its cycles; of a network by layer.",
+            file_okay=False,
         ),
     ] = None,
 ) -> None:
@@ -76,7 +77,12 @@ def front(
         engine = NativeEngine()
         engine.watch = watch
         if choice.capacity is not None:
-            by_capacity = front_by_capacity_told(chosen, runs[0][1], choice.capacity, engine, told)
+            try:
+                by_capacity = front_by_capacity_told(chosen, runs[0][1], choice.capacity, engine, told)
+            except InputError as error:
+                raise InputError(
+                    replace(f, source="--capacity", field=None) if f.field == "level" else f for f in error.faults
+                ) from error
             _end_capacity(by_capacity, files, as_json=as_json)
             return
         found = front_told(chosen, name, runs, engine, told, choice.within)

@@ -10,7 +10,9 @@ from jouleloop.terminal.console import print_text
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new study; it need not exist.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder of the new study; it need not exist.", file_okay=False)
+    ],
 ) -> None:
     """Write a study to start from: configuration, a sweep, architectures with energies and constraints, a Snakefile."""
     written = write_study(folder)

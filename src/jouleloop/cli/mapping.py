@@ -51,7 +51,10 @@ class Files:
     """The files that the options ask for; None where one is not asked for."""
 
     mapping: Annotated[
-        Path | None, typer.Option("--write-mapping", help="Write the mapping to this file, as timeloop-model reads it.")
+        Path | None,
+        typer.Option(
+            "--write-mapping", help="Write the mapping to this file, as timeloop-model reads it.", dir_okay=False
+        ),
     ] = None
     certificate: options.Certificate = None
 

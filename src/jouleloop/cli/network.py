@@ -1,5 +1,6 @@
 """``jouleloop network``: what a whole network costs, layer by layer in the network's order, and its total."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -32,7 +33,10 @@ def network(
     ] = False,
 ) -> None:
     """Search every layer of a network; print its energy layer by layer. Exit code 1 where a layer has no mapping."""
-    networks = sweeps_of(name)
+    try:
+        networks = sweeps_of(name)
+    except InputError as error:
+        raise InputError(replace(f, source="NETWORK") if f.source == "layers" else f for f in error.faults) from error
     if not all(points.is_network for points in networks):
         fault = "is a sweep, no network: jouleloop sweep searches it"
         raise InputError(Fault(fault, "NETWORK", value=name, allowed="a file in layers/networks/, or a network file"))

@@ -118,6 +118,7 @@ Output = Annotated[
         "--output",
         help="Folder for tables and the result store; without it results/COMMAND/ and the names of layers and "
         "architectures.",
+        file_okay=False,
     ),
 ]
 Replace = Annotated[
@@ -125,7 +126,11 @@ Replace = Annotated[
 ]
 Certificate = Annotated[
     Path | None,
-    typer.Option("--certificate", help="Write the proof of the optimum to this file; jouleloop check verifies it."),
+    typer.Option(
+        "--certificate",
+        help="Write the proof of the optimum to this file; jouleloop check verifies it.",
+        dir_okay=False,
+    ),
 ]
 WriteMappings = Annotated[
     Path | None,
@@ -135,11 +140,16 @@ WriteMappings = Annotated[
     ),
 ]
 WriteTable = Annotated[
-    Path | None, typer.Option("--write-table", help="Write all rows to this file, .csv or .parquet (docs/tables.md).")
+    Path | None,
+    typer.Option(
+        "--write-table", help="Write all rows to this file, .csv or .parquet (docs/tables.md).", dir_okay=False
+    ),
 ]
 WriteFigure = Annotated[
     Path | None,
-    typer.Option("--write-figure", help="Draw them into this file: .png, .svg, .pdf, or .html with all rows."),
+    typer.Option(
+        "--write-figure", help="Draw them into this file: .png, .svg, .pdf, or .html with all rows.", dir_okay=False
+    ),
 ]
 Verbose = Annotated[
     bool, typer.Option("--verbose", help="Print words by level, energies per action and how the search went, too.")

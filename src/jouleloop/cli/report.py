@@ -14,7 +14,8 @@ def report(
         Path, typer.Argument(help="Folder with energies.parquet; tables of the statistics are read, or made, there.")
     ] = Path("results"),
     output: Annotated[
-        Path | None, typer.Option("--output", help="HTML file to write; report.html in the folder without it.")
+        Path | None,
+        typer.Option("--output", help="HTML file to write; report.html in the folder without it.", dir_okay=False),
     ] = None,
     allow_mixed: Annotated[
         bool,

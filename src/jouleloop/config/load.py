@@ -14,7 +14,7 @@ from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_a
 from jouleloop.files import is_file, listed, read_yaml
 from jouleloop.fusion.sweep import ChainSweep, is_chain_sweep, load_chain_sweep
 from jouleloop.units import COUNTS, unit_of
-from jouleloop.validation import validate
+from jouleloop.validation import made_of, validate
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.sweep import Progress, Sweep, load_network, load_sweep, load_sweeps
 from jouleloop.workload.sweep_schema import CAPACITY
@@ -79,10 +79,14 @@ def load_study(
 ) -> Study:
     """Return the configuration ``data`` with its sweeps and networks read from below ``root``.
 
-    Raises `InputError`, with the faults of the configuration, or else those of all files it names: missing files,
+    Raises `InputError`, with the faults of the configuration and those of all files it names: missing files,
     unknown sweeps, sweeps of one name, sweeps that cannot be read.
     """
-    config = data if isinstance(data, Config) else validate(Config, typed(data), source)
+    if not isinstance(data, Config):
+        return made_of(
+            Config, typed(data), source, lambda config: load_study(config, root, source=source, progress=progress)
+        )
+    config = data
     faults = _architecture_faults(config, root, source)
     sweeps: list[Sweep] = []
     chains: list[ChainSweep] = []

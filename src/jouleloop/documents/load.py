@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from jouleloop.documents.flat import as_tree
-from jouleloop.errors import Fault, InputError
+from jouleloop.errors import Fault, InputError, unknown
 from jouleloop.files import _SafeLoader, is_file, listed, parse_yaml, read_text
 
 _LOG = logging.getLogger("jouleloop.documents")
@@ -64,7 +64,13 @@ def load_document(path: Path, variables: dict[str, Any] | None = None) -> Any:
     variables
         Values of the template's variables, such as ``{"architecture": "eyeriss_like"}``.
     """
-    return _Documents(variables or {}).design(path)
+    return load_asked(path, variables)[0]
+
+
+def load_asked(path: Path, variables: dict[str, Any] | None = None) -> tuple[Any, set[str]]:
+    """Return what `load_document` returns, and the variables that its templates ask for."""
+    documents = _Documents(variables or {})
+    return documents.design(path), documents.asked
 
 
 def own_folder(path: Path) -> Path:
@@ -78,6 +84,7 @@ class _Documents:
 
     def __init__(self, variables: dict[str, Any]) -> None:
         self.variables = variables
+        self.asked: set[str] = set()
         self.search: list[Path] = []
         self.parts: list[Any] = []
         self.stack: list[Path] = []
@@ -155,7 +162,7 @@ class _Documents:
         from jouleloop.documents.templates import expand  # noqa: PLC0415
 
         try:
-            return expand(text, functions, self.variables, lambda name: self._beside(folder, name))
+            expanded, asked = expand(text, functions, self.variables, lambda name: self._beside(folder, name))
         except jinja2.UndefinedError as error:
             text = f"the template needs a variable that is not given: {error.message}"
             raise InputError(Fault(text, str(path), allowed="--variable NAME=VALUE")) from error
@@ -163,6 +170,8 @@ class _Documents:
             raise InputError(Fault(f"the template fails: {error}", str(path))) from error
         except (RecursionError, MemoryError, AttributeError, OSError) as error:
             raise InputError(Fault(f"the template fails: {type(error).__name__}", str(path))) from error
+        self.asked |= asked
+        return expanded
 
     def _beside(self, folder: Path, name: str) -> str | None:
         """Return the text of another template, in the folder or below it; None where there is none."""
@@ -299,7 +308,15 @@ def _loader(parts: list[Any], include: Callable[..., Any]) -> type[Any]:
         value = loader.construct_scalar(yaml_node)
         return Quoted(value) if yaml_node.style in ("'", '"') else str(value)
 
+    def undefined(loader: Any, yaml_node: Any) -> Any:
+        if not yaml_node.tag.startswith("!"):
+            return loader.construct_undefined(yaml_node)
+        known = [str(tag) for tag in Loader.yaml_constructors if str(tag).startswith("!")]
+        what = f"tag at line {yaml_node.start_mark.line + 1}"
+        raise InputError(unknown(yaml_node.tag, known, what, source=loader.source))
+
     Loader.construct_mapping_of = mapping_of
+    Loader.add_constructor(None, undefined)
     Loader.add_constructor("tag:yaml.org,2002:str", text)
     for tag in (*NODE_TAGS, ARRAY_TAG, *_CONSTRAINT_TAGS, "included"):
         Loader.add_constructor(f"!{tag}", lambda loader, yaml_node, tag=tag: node(loader, tag, yaml_node))

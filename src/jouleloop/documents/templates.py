@@ -5,6 +5,7 @@ from typing import Any
 
 import jinja2
 import jinja2.environment
+import jinja2.meta
 import jinja2.nodes
 import jinja2.runtime
 import jinja2.sandbox
@@ -41,9 +42,12 @@ class BoundedEnvironment(jinja2.sandbox.SandboxedEnvironment):
         self.globals = {**functions, "range": self._range, "namespace": jinja2.utils.Namespace}
         self._functions = frozenset(functions.values())
         self.steps = self.characters = 0
+        #: Variables that templates ask for.
+        self.asked: set[str] = set()
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> jinja2.nodes.Template:
         tree = super()._parse(source, name, filename)
+        self.asked |= jinja2.meta.find_undeclared_variables(tree) - set(self.globals)
         for loop in list(tree.find_all(jinja2.nodes.For)):
             loop.iter = _filtered(loop.iter, "__rounds")
         for joined in list(tree.find_all(jinja2.nodes.Concat)):
@@ -134,11 +138,14 @@ def expand(
     functions: Mapping[str, Callable[..., Any]],
     variables: Mapping[str, Any],
     source: Callable[[str], str | None] = lambda _: None,
-) -> str:
-    """Return the template ``text`` expanded; ``source`` gives the text of others that it includes or imports by name.
+) -> tuple[str, set[str]]:
+    """Return the template ``text`` expanded, and the variables that it asks for.
+
+    ``source`` gives the text of others that it includes or imports by name.
 
     Raises `jinja2.TemplateError` where the template is none, does what is not allowed, or too much;
     `jinja2.UndefinedError` for an unknown name; `ValueError` or `TypeError` or `ArithmeticError` or `LookupError` or
     `RecursionError` where a computation in it fails.
     """
-    return BoundedEnvironment(functions, source).from_string(text).render(**variables)
+    environment = BoundedEnvironment(functions, source)
+    return environment.from_string(text).render(**variables), environment.asked

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 
-from jouleloop.energy.scaling import bracket, sram_scale
+from jouleloop.energy.scaling import bracket, covers, sram_scale
 from jouleloop.errors import EnergyTableError, Fault
 from jouleloop.files import read_text
 
@@ -84,6 +84,8 @@ class CactiGrid:
         """
         nodes = sorted({key[0] for key in self.points})
         if nm < nodes[0]:
+            if not covers(nm):
+                raise OutsideGrid(f"technology {nm} nm, known are 7 to {nodes[-1]} nm")
             return self._at(depth, width, banks, ports, nodes[0]).times(sram_scale(nodes[0], nm), nm / nodes[0])
         if nm in nodes or nm > nodes[-1]:
             return self._at(depth, width, banks, ports, nm)

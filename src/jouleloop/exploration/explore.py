@@ -11,6 +11,7 @@ from jouleloop.exploration.designs import Design, Space
 from jouleloop.exploration.prices import Price, Prices, StoppedError
 from jouleloop.exploration.sums import Summand, Sums, add_fronts
 from jouleloop.model.arrays import Bools, Floats, Ints
+from jouleloop.optimum.limit import INTERRUPT
 from jouleloop.workload.problem import Problem
 
 #: What is minimised, and what is searched of every layer for it.
@@ -151,6 +152,9 @@ class Explorer:
                     self._push(child)
         except StoppedError as error:
             outcome.stopped = str(error)
+        except KeyboardInterrupt:
+            outcome.stopped = INTERRUPT
+            self._unbounded += 1  # a family that was being judged waits no more
         finally:
             self.prices.flush()
         # Something that stopped the reading stops what comes after it.

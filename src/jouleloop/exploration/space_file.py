@@ -2,18 +2,18 @@
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, StrictFloat, StrictInt, model_validator
+from pydantic import StrictFloat, StrictInt, model_validator
 
 from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import is_file, read_yaml
 from jouleloop.model.arrays import Ints
-from jouleloop.validation import validate
+from jouleloop.validation import Made, made_of
 from jouleloop.workload.strict import Strict, key
 from jouleloop.workload.sweep_schema import Attributes, Range
 from jouleloop.workload.variants import Value, Variant
@@ -43,9 +43,7 @@ class SpaceFile(Strict):
         "As --constraints of jouleloop map: full, arch-only, none, or a file.", "choice", None
     )
     factors: Literal["perfect", "imperfect"] | None = key("Whether loops must divide the layer.", "choice", None)
-    semantics: str = Field(
-        SEMANTICS[0], description="Counting rules.", json_schema_extra={"unit": "choice", "enum": list(SEMANTICS)}
-    )
+    semantics: Literal[SEMANTICS] = key("Counting rules.", "choice", SEMANTICS[0])  # type: ignore[valid-type]
     attributes: dict[str, Attributes] = key(
         "Attributes that vary, by path as in a sweep: a range (start, stop and step or factor), a list, or one value. "
         "All combinations are designs.",
@@ -95,26 +93,21 @@ class SpaceFile(Strict):
         return rows, np.indices([len(one) for one in columns.values()]).reshape(len(columns), -1).T
 
 
-def read_space(given: str | Path | Mapping[str, Any] | object) -> tuple[str, SpaceFile]:
-    """Return the name and the content of a space, of a file or of plain data; paths in it start from its folder.
+def read_space(given: str | Path | Mapping[str, Any] | object, make: Callable[[SpaceFile], Made]) -> tuple[str, Made]:
+    """Return the name of a space, of a file or of plain data, and what ``make`` makes of its content.
 
-    Raises `InputError` with all faults of the file.
+    Paths in it start from its folder. Raises `InputError` with all faults of the file, and those of ``make``.
     """
     if isinstance(given, Mapping):
-        return "space", _checked(validate(SpaceFile, dict(given), "space"), "space")
+        return "space", made_of(SpaceFile, dict(given), "space", make)
     if not isinstance(given, (str, Path)):
         raise InputError(Fault("is no space", "space", value=given, allowed="a path, or the keys of a space file"))
     path = Path(given)
-    space = _checked(validate(SpaceFile, read_yaml(path), path), str(path))
-    beside = {}
-    for name in ("architecture", "constraints", "network"):
-        text = getattr(space, name)
-        if text is not None and is_file(path.parent / text):
-            beside[name] = str(path.parent / text)
-    return path.stem, space.model_copy(update=beside)
+    return path.stem, made_of(SpaceFile, read_yaml(path), path, lambda space: make(_beside(space, path)))
 
 
-def _checked(space: SpaceFile, source: str) -> SpaceFile:
-    if space.semantics not in SEMANTICS:
-        raise InputError(Fault("unknown semantics", source, "semantics", space.semantics, ", ".join(SEMANTICS)))
-    return space
+def _beside(space: SpaceFile, path: Path) -> SpaceFile:
+    """Return a space whose paths start where those of this process do."""
+    given = {name: getattr(space, name) for name in ("architecture", "constraints", "network")}
+    beside = {name: path.parent / text for name, text in given.items() if text is not None}
+    return space.model_copy(update={name: str(file) for name, file in beside.items() if is_file(file)})

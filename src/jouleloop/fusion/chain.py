@@ -7,7 +7,8 @@ a stride.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from pydantic import Field, StrictStr
 
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_yaml
-from jouleloop.validation import validate
+from jouleloop.validation import made_of
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import DataSpace, Problem, Term
 from jouleloop.workload.sizes import parse_layer
@@ -90,24 +91,21 @@ class Chain:
 
 def read_chain(path: Path) -> Chain:
     """Return the chain of a file; raise `InputError` with all that is wrong with it."""
-    stated = validate(ChainFile, read_yaml(path), path)
+    return made_of(ChainFile, read_yaml(path), path, partial(_chain, path.stem))
+
+
+def _chain(name: str, stated: ChainFile) -> Chain:
     names = [one.name for one in stated.layers]
-    faults = [
-        Fault("two layers have one name", None, "layers", name) for name in sorted({*names}) if names.count(name) > 1
-    ]
+    text = "two layers have one name"
+    faults = [Fault(text, None, "layers", name) for name in sorted({*names}) if names.count(name) > 1]
     layers: list[Layer] = []
     for place, one in enumerate(stated.layers):
         try:
             layers.append(parse_layer(one.layer))
         except InputError as error:
-            faults += [
-                Fault(f.message, None, f"layers[{place}].layer", f.value, f.allowed, f.nearest) for f in error.faults
-            ]
-    try:
-        raise_all(faults)
-        return chain_of(path.stem, layers, names)
-    except InputError as error:
-        raise error.at(path) from error
+            faults += [replace(fault, field=f"layers[{place}].layer") for fault in error.faults]
+    raise_all(faults)
+    return chain_of(name, layers, names)
 
 
 def chain_of(name: str, layers: Sequence[Layer], names: Sequence[str] = ()) -> Chain:

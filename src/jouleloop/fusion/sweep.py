@@ -8,21 +8,22 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydantic import Field, StrictStr
 
-from jouleloop.errors import Fault, InputError, raise_all, unknown
+from jouleloop.errors import Fault, InputError, gather, raise_all, unknown
 from jouleloop.expressions import ExpressionError, evaluate
 from jouleloop.files import is_file, read_yaml
 from jouleloop.fusion.chain import Chain, ChainLayer, chain_of
-from jouleloop.validation import validate
+from jouleloop.validation import made_of
 from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.strict import Strict, key
 from jouleloop.workload.sweep import variants_of
 from jouleloop.workload.sweep_schema import NAME_PATTERN, Attributes, Combine, Name, Range, Sizes, SweepFile
-from jouleloop.workload.variants import UNCHANGED, Variant
+from jouleloop.workload.variants import Variant
 
 CHAIN = "chain"
 #: Points, chains times variants, that a sweep may have: each takes many searches.
@@ -103,7 +104,10 @@ def is_chain_sweep(path: Path) -> bool:
 
 def load_chain_sweep(path: Path) -> ChainSweep:
     """Return the sweep in a file; raise `InputError` with all its faults."""
-    spec = validate(ChainSweepFile, read_yaml(path), path)
+    return made_of(ChainSweepFile, read_yaml(path), path, partial(_sweep, path=path))
+
+
+def _sweep(spec: ChainSweepFile, path: Path) -> ChainSweep:
     name = spec.name or path.stem
     faults = [] if re.match(NAME_PATTERN, name) else [Fault("is no name", field="name", value=name)]
     if spec.variable not in spec.ranges:
@@ -111,14 +115,9 @@ def load_chain_sweep(path: Path) -> ChainSweep:
     faults += [
         unknown(k, get_args(Tested), "test", field="expected") for k in spec.expected if k not in get_args(Tested)
     ]
-    try:
-        raise_all(faults)
-        points = _points(spec)
-    except InputError as error:
-        raise error.at(path) from error
+    points, _ = gather(lambda: _points(spec), lambda: raise_all(faults))
     growth = spec.variable, tuple(sorted(spec.expected.items()))
-    where = tuple(spec.architectures)
-    return ChainSweep(name, str(path), points, spec.level, spec.recompute, *growth, where)
+    return ChainSweep(name, str(path), points, spec.level, spec.recompute, *growth, tuple(spec.architectures))
 
 
 def _points(spec: ChainSweepFile) -> tuple[ChainPoint, ...]:
@@ -127,7 +126,7 @@ def _points(spec: ChainSweepFile) -> tuple[ChainPoint, ...]:
         raise InputError(Fault("there are too many variants", field="architecture", allowed=f"at most {MOST_POINTS}"))
     # Sweeps of layers read attributes in the same form.
     attributes = SweepFile(kind="fc", architecture=spec.architecture, architecture_combine=spec.architecture_combine)
-    variants = variants_of(attributes) if spec.architecture else [UNCHANGED]
+    variants = variants_of(attributes)
     sizes = _sizes(spec)
     if len(sizes) * len(variants) > MOST_POINTS:
         text = f"the sweep has {len(sizes) * len(variants):,} points"

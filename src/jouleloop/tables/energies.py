@@ -81,6 +81,11 @@ class Batch(NamedTuple):
     timings: pd.DataFrame
 
 
+def no_energies(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> pd.DataFrame:
+    """Return the table of energies without its rows."""
+    return _Columns(jobs, sweeps).typed(pd.DataFrame())
+
+
 def energies_table(
     jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore
 ) -> tuple[pd.DataFrame, pd.DataFrame]:

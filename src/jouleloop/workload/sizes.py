@@ -127,9 +127,16 @@ def parse_layer(text: str) -> Layer:
 
     Raises `InputError` where the text is no such layer.
     """
-    name, colon, body = text.strip().partition(":")
+    name, colon, body = str(text).strip().partition(":")
     if name == OWN and colon:
         return _own_layer(body)
+    kind, sizes, rounding = parse_sizes(text)
+    return layer_from_sizes(kind, sizes, rounding=rounding)[0]
+
+
+def parse_sizes(text: str) -> tuple[Kind, dict[str, int], Rounding]:
+    """Return kind, sizes and rounding of a text that `parse_layer` reads, but for a shape of one's own."""
+    name, colon, body = str(text).strip().partition(":")
     if not colon or name not in kind_names():
         near = unknown(name, kind_names(), "kind").nearest
         raise InputError(Fault("not a layer", value=text, allowed=_EXAMPLES, nearest=near))
@@ -150,7 +157,7 @@ def parse_layer(text: str) -> Layer:
             faults.append(Fault(text, field="layer", value=body, allowed="/inputI/paddingN"))
         sizes = {window.output: 1 for window in kind.windows} | sizes
     raise_all(faults)
-    return layer_from_sizes(kind, sizes, rounding=rounding)[0]
+    return kind, sizes, rounding
 
 
 def _own_layer(body: str) -> Layer:

@@ -2,25 +2,35 @@
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jouleloop.errors import Fault, InputError, raise_all, unknown
+from jouleloop.errors import Fault, InputError, gather, raise_all, unknown
 from jouleloop.files import is_file, listed, read_text, read_yaml
-from jouleloop.validation import validate
+from jouleloop.validation import made_of, validate
 from jouleloop.workload.kind import Kind
 from jouleloop.workload.kinds import OWN, kind_named
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.shape_file import read_kind
-from jouleloop.workload.sizes import input_elements, layer_from_sizes, output_elements, parse_layer
+from jouleloop.workload.sizes import (
+    Rounding,
+    input_elements,
+    layer_from_sizes,
+    output_elements,
+    parse_layer,
+    parse_sizes,
+)
 from jouleloop.workload.sweep_schema import (
     CAPACITY,
     MAX_POINTS,
     MOST_POINTS,
+    NAME_PATTERN,
     PUBLISHED_COLUMNS,
     CapacitySweep,
     LayerTable,
@@ -127,29 +137,25 @@ def _values_by_kind(points: Iterable[SweepPoint]) -> dict[Kind, list[tuple[int, 
 def load_sweep(path: Path, progress: Progress | None = None) -> Sweep:
     """Return the sweep in the YAML file ``path``; raise `InputError` with all its faults."""
     data = read_yaml(path)
-    missing = _tested_keys(data, path)
-    try:
-        spec = validate(SweepFile, data, path)
-        points = tuple(with_variants(sweep_points(spec, path.parent, progress), spec))
-    except InputError as error:
-        raise InputError([*error.at(path).faults, *missing]) from error
-    raise_all(missing)
-    published = tuple((arch, str(path.parent / name)) for arch, name in sorted(spec.published.items()))
+    make = partial(_sweep, path=path, progress=progress)
+    sweep: Sweep = gather(lambda: made_of(SweepFile, data, path, make), lambda: _check_tested(data, path))[0]
+    return sweep
+
+
+def _sweep(spec: SweepFile, path: Path, progress: Progress | None) -> Sweep:
+    points, variants = gather(lambda: sweep_points(spec, path.parent, progress), lambda: variants_of(spec))
+    taken = spec.model_dump(include={"variable", "symbol", "expected", "published_parameter", "description"})
     return Sweep(
         _name(spec.name, path),
         spec.kind,
-        points,
+        tuple(replace(point, variant=variant) for variant in variants for point in points),
         str(path),
-        spec.variable,
-        spec.symbol,
-        spec.expected,
-        published,
-        spec.published_parameter,
-        tuple(sorted(spec.published_set.items())),
-        spec.description,
-        tuple(spec.architecture),
-        tuple(spec.architectures),
+        published=tuple((arch, str(path.parent / name)) for arch, name in sorted(spec.published.items())),
+        published_set=tuple(sorted(spec.published_set.items())),
+        attributes=tuple(spec.architecture),
+        architectures=tuple(spec.architectures),
         response_growth=tuple(sorted(spec.response_growth.items())),
+        **taken,
     )
 
 
@@ -157,14 +163,10 @@ def load_sweeps(path: Path, progress: Progress | None = None) -> list[Sweep]:
     """Return the sweep in the file ``path``, of layers or of a capacity, or those of a transformer's products."""
     data = read_yaml(path)
     if isinstance(data, dict) and data.get("kind") == CAPACITY:
-        return [_capacity_sweep(validate(CapacitySweep, data, path), path)]
+        return [made_of(CapacitySweep, data, path, partial(_capacity_sweep, path=path))]
     if not isinstance(data, dict) or "transformer" not in data:
         return [load_sweep(path, progress)]
-    spec = validate(TransformerSweep, data, path)
-    try:
-        return _transformer_sweeps(spec, path)
-    except InputError as error:
-        raise error.at(path) from error
+    return made_of(TransformerSweep, data, path, partial(_transformer_sweeps, path=path))
 
 
 def _capacity_sweep(spec: CapacitySweep, path: Path) -> Sweep:
@@ -176,7 +178,7 @@ def _capacity_sweep(spec: CapacitySweep, path: Path) -> Sweep:
         source = path.parent / (spec.network if own else f"networks/{spec.network}.yaml")
         if not is_file(source):
             known = [child.stem for child in listed(source.parent, "*.yaml")]
-            raise InputError(unknown(spec.network, known, "network", source=str(path), field="network"))
+            raise InputError(unknown(spec.network, known, "network", field="network"))
         points = load_network(source).points
         spec = spec.model_copy(update={"network": str(source)})
         for point in points:
@@ -185,7 +187,7 @@ def _capacity_sweep(spec: CapacitySweep, path: Path) -> Sweep:
         try:
             found.setdefault(parse_layer(text), 1)
         except InputError as error:
-            faults += InputError(_inside(error, f"layers.{index}")).at(path).faults
+            faults += _inside(error, f"layers.{index}")
     raise_all(faults)
     points = tuple(SweepPoint(layer, layer.input_size, count) for layer, count in found.items())
     name = _name(spec.name, path)
@@ -214,37 +216,28 @@ def _transformer_sweeps(spec: TransformerSweep, path: Path) -> list[Sweep]:
                 points[product.name].append(SweepPoint(layer, None, product.count, given=((key, value),)))
     raise_all([unknown(part, known, "matrix product", field="expected") for part in spec.expected if part not in known])
     name = _name(spec.name, path)
+    taken = spec.model_dump(include={"symbol", "description"}) | {"architectures": tuple(spec.architectures)}
     return [
-        Sweep(
-            _name(f"{name}_{part}", path),
-            "matmul",
-            tuple(found),
-            str(path),
-            expected=spec.expected[part],
-            architectures=tuple(spec.architectures),
-            variable=key,
-            symbol=spec.symbol,
-            description=spec.description,
-        )
-        for part, found in points.items()
+        Sweep(_name(f"{name}_{part}", path), "matmul", tuple(found), str(path), key, expected=growth, **taken)
+        for (part, found), growth in zip(points.items(), spec.expected.values(), strict=True)
     ]
 
 
-def _tested_keys(data: Any, path: Path) -> list[Fault]:
-    """Return what is wrong with the keys that say what growth is tested."""
-    if not isinstance(data, dict):
-        return []
-    if not data.get("architecture"):
-        needed = [Fault("is missing", str(path), key) for key in ("variable", "expected") if not data.get(key)]
-        alone = [
-            Fault("is for sweeps of an architecture: there is no key 'architecture'", str(path), key)
-            for key in ("architectures", "architecture_combine")
-            if key in data
-        ]
-        return needed + alone
-    text = "growth is tested in sizes of layers; a sweep of an architecture has none to expect"
-    untested = ("expected", "published", "published_parameter")
-    return [Fault(text, str(path), key, data[key]) for key in untested if data.get(key)]
+def _check_tested(data: Any, path: Path) -> None:
+    """Raise `InputError` for what is wrong with the keys that say what growth is tested."""
+    faults: list[Fault] = []
+    if isinstance(data, dict) and data.get("architecture"):
+        text = "growth is tested in sizes of layers; a sweep of an architecture has none to expect"
+        untested = ("expected", "published", "published_parameter")
+        faults += [Fault(text, str(path), key, data[key]) for key in untested if data.get(key)]
+    elif isinstance(data, dict):
+        text, alone = (
+            "is for sweeps of an architecture: there is no key 'architecture'",
+            ("architectures", "architecture_combine"),
+        )
+        faults += [Fault("is missing", str(path), key) for key in ("variable", "expected") if not data.get(key)]
+        faults += [Fault(text, str(path), key) for key in alone if key in data]
+    raise_all(faults)
 
 
 def variants_of(spec: SweepFile) -> list[Variant]:
@@ -266,15 +259,12 @@ def variants_of(spec: SweepFile) -> list[Variant]:
     return sorted_variants(tuple(zip(columns, row, strict=True)) for row in rows)
 
 
-def with_variants(points: list[SweepPoint], spec: SweepFile) -> list[SweepPoint]:
-    """Return every point on every variant of the architecture, the points of a variant together."""
-    variants = variants_of(spec) if spec.architecture else [UNCHANGED]
-    return [replace(point, variant=variant) for variant in variants for point in points]
-
-
 def load_network(path: Path) -> Sweep:
     """Return the network in the YAML file ``path``; raise `InputError` with all its faults."""
-    spec = validate(NetworkFile, read_yaml(path), path)
+    return made_of(NetworkFile, read_yaml(path), path, partial(_network, path=path))
+
+
+def _network(spec: NetworkFile, path: Path) -> Sweep:
     faults: list[Fault] = []
     points: list[SweepPoint] = []
     names: dict[str, Layer | None] = {}
@@ -288,17 +278,17 @@ def load_network(path: Path) -> Sweep:
             faults.append(Fault("two layers have one name", field=f"{where}.name", value=entry.name))
         names[entry.name] = None
         try:
-            kind = kind_of(entry.kind, entry.shape, path.parent)
+            kind, sizes, rounding = _stated(entry, path.parent, spec.rounding)
         except InputError as error:
             faults += _inside(error, where)
             continue
         try:
-            layer, stated = layer_from_sizes(kind, entry.sizes, name=entry.name, rounding=spec.rounding)
+            layer, stated = layer_from_sizes(kind, sizes, name=entry.name, rounding=rounding)
         except InputError as error:
-            faults += _inside(error, f"{where}.sizes")
+            faults += _inside(error, f"{where}.{'layer' if entry.layer else 'sizes'}")
             continue
         names[entry.name] = layer
-        faults += _chain_faults(entry, layer, names, where)
+        faults += _chain_faults(entry, layer, sizes, names, where)
         points.append(SweepPoint(layer, layer.input_size if stated is None else stated, entry.count))
     chains = None if spec.chains is None else tuple((tuple(one.layers), one.count) for one in spec.chains)
     runs = {point.layer.label: point.count for point in points}
@@ -306,20 +296,35 @@ def load_network(path: Path) -> Sweep:
         faults += [unknown(name, names, "layer", field=f"chains.{index}.layers") for name in chain if name not in names]
         runs |= {name: runs[name] - count * chain.count(name) for name in chain if name in runs}
     faults += [Fault("chains run it more often than the network", None, "chains", n) for n, k in runs.items() if k < 0]
-    if faults:
-        raise InputError(faults).at(path)
+    raise_all(faults)
     about = spec.description
     return Sweep(_name(spec.name, path), "network", tuple(points), str(path), description=about, chains=chains)
 
 
-def _chain_faults(entry: NetworkLayer, layer: Layer, names: Mapping[str, Layer | None], field: str) -> list[Fault]:
+def _stated(entry: NetworkLayer, folder: Path, rounding: Rounding) -> tuple[Kind, Mapping[str, int], Rounding]:
+    """Return kind, sizes and rounding of a layer of a network."""
+    if entry.layer and (entry.kind or entry.shape or entry.sizes):
+        raise InputError(Fault("stands beside kind, shape or sizes: one of both", field="layer"))
+    if not entry.layer and not entry.kind:
+        raise InputError(Fault("is missing", field="kind", allowed="kind and sizes, or the layer as text"))
+    if not entry.layer:
+        return kind_of(entry.kind, entry.shape, folder), entry.sizes, rounding
+    try:
+        return parse_sizes(entry.layer)
+    except InputError as error:
+        raise InputError(replace(fault, field="layer") for fault in error.faults) from error
+
+
+def _chain_faults(
+    entry: NetworkLayer, layer: Layer, sizes: Mapping[str, int], names: Mapping[str, Layer | None], field: str
+) -> list[Fault]:
     """Return what is wrong with the layer that ``entry`` says it comes after."""
     if not entry.after:
         return []
     if entry.after not in names or entry.after == entry.name:
         known = [name for name in names if name != entry.name]
         return [unknown(entry.after, known, "layer before this one", field=f"{field}.after")]
-    before, wanted = names[entry.after], input_elements(layer, entry.sizes)
+    before, wanted = names[entry.after], input_elements(layer, sizes)
     if wanted is None:
         return [Fault("the kind does not say which tensor is its input", None, f"{field}.after", entry.after)]
     if before is not None and output_elements(before) != wanted:
@@ -406,12 +411,9 @@ def sweep_points(spec: SweepFile, folder: Path = Path(), progress: Progress | No
 
 def _name(given: str | None, path: Path) -> str:
     name = given or path.stem
-    try:
-        return str(validate(SweepFile, {"name": name, "kind": "fc", "variable": "C", "expected": "linear"}, path).name)
-    except InputError as error:
-        raise InputError(
-            Fault("cannot be a name: give the sweep one by the key 'name'", str(path), value=name)
-        ) from error
+    if not re.match(NAME_PATTERN, name):
+        raise InputError(Fault("cannot be a name: give the sweep one by the key 'name'", str(path), value=name))
+    return name
 
 
 def _inside(error: InputError, prefix: str) -> list[Fault]:
@@ -419,9 +421,7 @@ def _inside(error: InputError, prefix: str) -> list[Fault]:
 
 
 def _values(value: Any) -> Any:
-    if isinstance(value, Range):
-        return value.values()
-    return value if isinstance(value, list) else [value]
+    return value.values() if isinstance(value, Range) else value if isinstance(value, list) else [value]
 
 
 @dataclass

@@ -65,22 +65,16 @@ def _form_of(value: Any) -> str:
     """Return which form a value has, so that only the faults of that form are reported."""
     if isinstance(value, (dict, Range)):
         return "<range>"
-    return "<list>" if isinstance(value, (list, tuple)) else "<number>"
+    return "<list>" if isinstance(value, (list, tuple)) else "<value>"
 
 
 Values = Annotated[
-    Annotated[StrictInt, Tag("<number>")]
+    Annotated[StrictInt, Tag("<value>")]
     | Annotated[Range, Tag("<range>")]
     | Annotated[list[StrictInt], Field(min_length=1), Tag("<list>")],
     Discriminator(_form_of),
 ]
 Sizes = dict[str, Values]
-
-
-def _attribute_form(value: Any) -> str:
-    if isinstance(value, (dict, Range)):
-        return "<range>"
-    return "<list>" if isinstance(value, (list, tuple)) else "<value>"
 
 
 def _attribute(value: Any) -> Any:
@@ -95,7 +89,7 @@ Attributes = Annotated[
     Annotated[_Attribute, Tag("<value>")]
     | Annotated[Range, Tag("<range>")]
     | Annotated[list[_Attribute], Field(min_length=1), Tag("<list>")],
-    Discriminator(_attribute_form),
+    Discriminator(_form_of),
 ]
 
 
@@ -279,8 +273,9 @@ class NetworkLayer(Strict):
     """One distinct layer of a network."""
 
     name: str = key("Name of the layer.", "text", min_length=1, max_length=60)
+    layer: str = key("The layer as text such as fc:1024x128, instead of kind, shape and sizes.", "layer", "")
     kind: KindName = Field(
-        description="Kind of the layer; `problem` for a shape of one's own.", json_schema_extra=_KINDS
+        "", description="Kind of the layer; `problem` for a shape of one's own.", json_schema_extra=_KINDS
     )
     shape: str = key("File with the problem shape of the kind `problem`; path from this file.", "path", "")
     count: StrictInt = key("How often the network runs it.", "layers", 1, ge=1)

@@ -25,6 +25,12 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Architecture.read("eyeriss").level("glb"),
         "^name: unknown storage level .*shared_glb",
     ),
+    "a number of energies": (lambda: Architecture.read("eyeriss", energy=3), "^energy: is of another kind"),  # type: ignore[arg-type]
+    "a number of changes": (lambda: Architecture.read("eyeriss", changes=3), "^changes: is of another kind"),  # type: ignore[arg-type]
+    "a number of variables": (lambda: Architecture.read("eyeriss", variables=3), "^variables: is of another"),  # type: ignore[arg-type]
+    "a number of a level": (lambda: jl.curve("eyeriss", LAYER, level=3), "^level: unknown level .*got 3"),  # type: ignore[arg-type]
+    "a number of a chain": (lambda: jl.chain("eyeriss", 3), "^layers: is no chain"),  # type: ignore[arg-type]
+    "a number of a text": (lambda: jl.parse_layer(3), "^not a layer .*got 3"),  # type: ignore[arg-type]
     "no mapping": (lambda: jl.evaluate("eyeriss", LAYER, None), "^mapping: is no mapping"),  # type: ignore[arg-type]
 }
 

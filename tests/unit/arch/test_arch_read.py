@@ -148,7 +148,7 @@ architecture:
     ]
 
 
-def test_jinja_top_file_includes_others(tmp_path: Path) -> None:
+def test_jinja_top_file_includes_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "small").mkdir()
     (tmp_path / "small" / "arch.yaml").write_text(MINIMAL % "{{ depth }}")
     top = tmp_path / "top.yaml.jinja2"
@@ -160,8 +160,16 @@ def test_jinja_top_file_includes_others(tmp_path: Path) -> None:
     )
     arch = read_architecture(top, variables={"architecture": "small", "depth": 48})
     assert arch.level("buffer").capacity_words == 48
+    assert not caplog.records
     with pytest.raises(InputError, match="needs a variable"):
         read_architecture(top, variables={"architecture": "small"})
+    read_architecture(top, variables={"architecture": "small", "depth": 48, "dept": 49})
+    read_architecture(ROOT / "arch/simba.yaml", variables={"depth": 8})
+    asked = "a variable that no template asks for (got"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{top}: {asked} 'dept'); allowed: architecture, depth; did you mean 'depth'?",
+        f"{ROOT / 'arch/simba.yaml'}: {asked} 'depth'); allowed: --set",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +188,8 @@ def test_jinja_top_file_includes_others(tmp_path: Path) -> None:
         (("width: 8, datawidth: 8", "width: 8, datawidth: 8, instances: 2"), "not what the fan-outs .* Timeloop ends"),
         (("width: 8, datawidth: 8", "width: 8, datawidth: 8, tile_partition_supported: true"), "not supported"),
         (("!Component {name: buffer", "!Pipelined {name: buffer"), "!Pipelined is not supported"),
-        (("!Component {name: buffer", "!Python {name: buffer"), "could not determine a constructor"),
+        (("!Component {name: buffer", "!Python {name: buffer"), "unknown tag at line 6 .*allowed: !Architecture"),
+        (("depth: 8", "depht: 8"), "has no size.*did you mean 'depth'"),
         (("!Component {name: buffer", "!!python/object:os.system {name: buffer"), "could not determine"),
         (("{name: mac, class: intmac}", "{name: mac, class: intmac, sparse_optimizations: {a: 1}}"), "sparse"),
         (("  nodes:", "  nodes: 3\n  other:"), "must be a list"),

@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
+import jouleloop as jl
 from jouleloop.cli import main
+from jouleloop.engines.native import NativeEngine
+from jouleloop.errors import InputError
+from jouleloop.fusion.sweep import load_chain_sweep
+from jouleloop.workload.sweep import load_network, load_sweep, load_sweeps
 from paths import ROOT
 
 FC = "kind: fc\nfixed: {M: 32}\nranges: {C: [16, 32]}\nvariable: C\nexpected: linear\n"
@@ -103,6 +108,8 @@ ARCHITECTURES = {
         lambda t: re.sub(r"depth: *\d+", "depth: lots", t),
         r"depth: must be a whole number \(got 'lots'",
     ),
+    "depth that no one counts": (lambda t: re.sub(r"depth: *\d+", f"depth: {2**70}", t), r"allowed: 0 to 2\^62"),
+    "misspelt tag": (lambda t: once(t, "!Component", "!Componnt"), r"tag at line \d+ .*did you mean '!Component'\?"),
     "endless power": (lambda t: re.sub(r"depth: *\d+", "depth: 9**9**9", t), "the power is too large"),
     "attribute of an object": (lambda t: re.sub(r"depth: *\d+", "depth: ().__class__", t), "depth"),
     "empty": (lambda _: "", "is no architecture file"),
@@ -195,11 +202,100 @@ def test_layers(run: Callable[..., Outcome], layer: str) -> None:
 
 def test_layers_without_growth_are_a_network(run: Callable[..., Outcome], tmp_path: Path) -> None:
     """Not a sweep, which would be told that its kind, variable and growth are missing."""
-    (tmp_path / "mine.yaml").write_text("layers:\n- {name: head, layer: 'fc:256x10'}\n")
+    (tmp_path / "mine.yaml").write_text("layers:\n- {name: head, layers: 'fc:256x10'}\n")
     code, _, said = run("network", tmp_path / "mine.yaml", "--arch", "eyeriss")
     assert code == 2
-    assert "layers.0.layer: unknown key" in said
+    assert "layers.0.layers: unknown key; allowed: after, count, kind, layer" in said
+    assert "did you mean 'layer'?" in said
     assert "variable" not in said
+
+
+ALL_AT_ONCE = {
+    "sweep": (
+        """
+kind: fc
+fixd: {M: 32, Z: 3}
+ranges: {C: [16, 32]}
+layers: ["fc:xx"]
+variable: C
+most_points: few
+architecture: {a.b: [1, 2], c.d: [1, 2, 3]}
+architecture_combine: zip
+""",
+        {"most_points", "fixd", "fixed.Z", "layers.0.layer", "architecture"},
+    ),
+    "network": (
+        """
+discription: x
+layers: [{name: a, kind: fc, sizes: {C: 0}, cont: 2}, {name: b, layer: "fc:x"}]
+chains: [{layers: [a, c]}]
+""",
+        {"discription", "layers.0.cont", "layers.0.sizes.C", "layers.1.layer", "chains.0.layers"},
+    ),
+    "explore": (
+        """
+architecture: eyeris
+layer: "fc:x"
+objektive: energy
+attributes: {shared_glb.depth: [1]}
+""",
+        {"objektive", "layer", "architecture"},
+    ),
+    "curve": (
+        """
+kind: capacity
+layer: []
+layers: ["fc:x", "fc:8x8"]
+least_words: -1
+""",
+        {"layer", "layers.0.layer", "least_words"},
+    ),
+    "chain": (
+        """
+kind: chain
+layrs: [{name: a, layer: "fc:{n}x8"}, {name: b, layer: "fc:8x"}]
+ranges: {n: [8]}
+variable: m
+expected: {fused: linear}
+""",
+        {"layers", "layrs", "variable", "layers.1.layer"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ALL_AT_ONCE)
+def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path, case: str) -> None:
+    """Those of its keys, and those of what the keys hold."""
+    text, fields = ALL_AT_ONCE[case]
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    read: dict[str, Callable[[Path], object]] = {
+        "sweep": load_sweep,
+        "network": load_network,
+        "explore": jl.explore,
+        "curve": load_sweeps,
+        "chain": load_chain_sweep,
+    }
+    with pytest.raises(InputError) as told:
+        read[case](path)
+    assert {fault.field for fault in told.value.faults} == fields, str(told.value)
+    assert {fault.source for fault in told.value.faults} == {str(path)}
+
+
+def test_layers_of_a_network_as_text(run: Callable[..., Outcome], tmp_path: Path) -> None:
+    texts = ("fc:64xx32", "fc:32x16', kind: 'fc", "cnv:C3", "conv:C8xM8xR3xS3/input16/padding2', after: 'd")
+    layers = [f"- {{name: {name}, layer: '{text}'}}\n" for name, text in zip("abce", texts, strict=True)]
+    layers.insert(3, "- {name: d, sizes: {C: 512, M: 2048}}\n")
+    (tmp_path / "mine.yaml").write_text(f"layers:\n{''.join(layers)}")
+    code, _, said = run("network", tmp_path / "mine.yaml", "--arch", "eyeriss")
+    assert code == 2
+    assert said.count("error:") == 4
+    assert "layers.0.layer: not INPUTSxOUTPUTS (got '64xx32')" in said
+    assert "layers.1.layer: stands beside kind, shape or sizes: one of both" in said
+    assert "layers.2.layer: not a layer (got 'cnv:C3')" in said
+    assert "layers.3.kind: is missing" in said
+    code, _, said = run("chain", "fc:64x32", "--arch", "eyeriss")
+    assert (code, said) == (2, "error: LAYERS: a chain has two layers at least (got 1)")
 
 
 def test_names_that_no_file_can_have(run: Callable[..., Outcome]) -> None:
@@ -248,6 +344,10 @@ def test_tables_that_nothing_tells_apart_name_the_option(run: Callable[..., Outc
     code, _, said = run("compare", table, table)
     assert code == 2
     assert said.startswith("error: --on: no columns tell the rows apart")
+    code, _, said = run("compare", table, table, "--on", "x", "--only", "z", "--ignore", "w")
+    assert code == 2
+    assert "error: --only: unknown column (got 'z')" in said
+    assert "error: --ignore: unknown column (got 'w')" in said
 
 
 def test_a_certificate_that_lacks_all_says_so_in_our_words(run: Callable[..., Outcome], tmp_path: Path) -> None:
@@ -257,3 +357,38 @@ def test_a_certificate_that_lacks_all_says_so_in_our_words(run: Callable[..., Ou
     assert code == 2
     assert f"error: {empty}: mapping: is missing" in said
     assert "got {}" not in said
+
+
+def test_a_name_that_another_one_begins_with_is_the_nearest(run: Callable[..., Outcome]) -> None:
+    code, _, said = run("map", "--arch", "simba", *LAYER, "--semantics", "timeloop-3")
+    assert code == 2
+    assert said.endswith("did you mean 'timeloop-3.0.3'?")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("map --arch simba --layer fc:8x8 --objective delay,energy", "--objective: unknown objectives (got 'delay,ene"),
+        ("map --arch simba --layer fc:8x8 --certificate {folder}", "'{folder}' is a directory"),
+        ("map --arch simba --layer fc:8x8 --write-mapping {folder}", "is a directory"),
+        ("curve --arch simba --layer fc:8x8 --certificates {file}", "'{file}' is a file"),
+        ("curve --arch simba --layer fc:8x8 --write-table {folder}", "is a directory"),
+        ("sweep fc_inputs --arch simba --output {file}", "'{file}' is a file"),
+        ("front --arch simba --layer fc:8x8 --write-mappings {file}", "is a file"),
+        ("init {file}", "is a file"),
+        ("curve --arch simba --network resnet1", "error: --network: unknown sweep or network (got 'resnet1')"),
+        ("curve --arch simba --network fc_inputs", "error: --network: is a sweep, no network"),
+        ("network --arch simba resnet1", "error: NETWORK: unknown sweep or network (got 'resnet1')"),
+        ("front --arch simba --layer fc:8x8 --capacity DRAM", "error: --capacity: unknown level of an inner memory"),
+    ],
+)
+def test_options_are_checked_before_anything_is_searched(
+    arguments: str, said: str, run: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NativeEngine, "search", None)
+    (tmp_path / "file.csv").write_text("")
+    (tmp_path / "folder.csv").mkdir()
+    names = {"file": tmp_path / "file.csv", "folder": tmp_path / "folder.csv"}
+    code, out, err = run(*(part.format(**names) for part in arguments.split()))
+    assert (code, out) == (2, ""), err
+    assert said.format(**names) in err

@@ -12,6 +12,7 @@ from jouleloop.engines.native import NativeEngine
 from jouleloop.optimum.limit import INTERRUPT
 from jouleloop.optimum.result import SearchResult
 from jouleloop.proof import verify
+from paths import ROOT
 
 PRODUCT = ("--arch", "two_levels", "--layer", "matmul:M8xN16xK12")
 
@@ -74,6 +75,15 @@ def test_certificates_of_every_step_are_verified(
         assert verify.verify(data).parts > 0
 
 
+def test_no_name_of_a_level_leads_out_of_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    design = tmp_path / "design.yaml"
+    design.write_text((ROOT / "arch/two_levels.yaml").read_text().replace("name: Buffer", "name: ../Buffer"))
+    given = ("--arch", str(design), "--energy", "counts", "--level", "../Buffer", "--layer", "fc:4x4")
+    assert run(monkeypatch, *given, "--certificates", str(tmp_path / "proofs")) == 0
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["design.yaml"]
+    assert len(list((tmp_path / "proofs").iterdir())) > 0
+
+
 def test_limits_tell_what_is_proven(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(monkeypatch, *PRODUCT, "--steps", "2", "--json") == 0
     found = json.loads(capsys.readouterr().out)
@@ -99,8 +109,11 @@ def test_an_interrupt_ends_with_130_and_the_steps_so_far(
         return found if calls < 4 else nothing
 
     monkeypatch.setattr(NativeEngine, "search", stopping)
-    assert run(monkeypatch, *PRODUCT, "--json", "--store", str(store)) == 130
+    proofs = ("--certificates", str(tmp_path / "proofs"))
+    assert run(monkeypatch, *PRODUCT, "--json", "--store", str(store), *proofs) == 130
     captured = capsys.readouterr()
+    assert not (tmp_path / "proofs").exists()  # they may take minutes
+    assert "no certificates are written: interrupted" in captured.err
     few = json.loads(captured.out)
     assert "the same command goes on" in captured.err
     assert (few["stopped"], few["proven"]) == ("interrupt", False)

@@ -39,3 +39,12 @@ def test_closed_streams(streams: str, code: int) -> None:
 def test_no_room_for_the_output() -> None:
     assert shell(f"jouleloop {MAP} >/dev/full") == (2, "error: No space left on device\n")
     assert shell("jouleloop map --arch nosuch --layer fc:64x64 2>/dev/full")[0] != 0
+
+
+def test_a_warning_is_told_once(tmp_path: Path) -> None:
+    """A design is read for its tree, its sections and its constraints, of `explore` by the hundred."""
+    text = (ROOT / "arch/two_levels.yaml").read_text()
+    design = tmp_path / "twice.yaml"
+    design.write_text(text.replace("depth: 2199023255552", "depth: 64, depth: 64"))
+    code, err = shell(f"jouleloop map --arch {design} --energy counts --layer fc:8x8 >/dev/null")
+    assert (code, err.count("key 'depth' is given twice")) == (0, 1)

@@ -113,6 +113,7 @@ def test_held_out_errors_are_what_the_documentation_says(interpolated: Interpola
         ({"n_banks": 64}, "64 banks, the grid has 1 to 32"),
         ({"n_rdwr_ports": 4}, "number of ports 4, the grid has 1, 2"),
         ({"depth": "many"}, "attribute depth is 'many'"),
+        ({"technology": "6nm"}, "technology 6 nm, known are 7 to 65 nm"),
     ],
 )
 def test_no_extrapolation(attributes: dict[str, object], message: str, interpolated: InterpolatedEstimator) -> None:

@@ -14,6 +14,8 @@ import yaml
 import jouleloop as jl
 from jouleloop.api.layers import sweeps_of
 from jouleloop.cli import main
+from jouleloop.engines.native import NativeEngine
+from jouleloop.optimum.result import SearchResult
 from paths import ROOT
 
 DEPTHS, WIDTHS, COLUMNS = [2048, 8192, 32768], [48, 192], [7, 14]
@@ -199,3 +201,25 @@ def test_what_cannot_be_read_or_mapped_says_why(
     assert {fate for fate, _, _ in none.fates} == {"no_mapping"}
     with pytest.raises(jl.InputError, match="no design"):
         none.best_architecture()
+
+
+def test_an_interrupt_that_nothing_asked_for_leaves_what_was_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal raises where a search does not come to its next look in time."""
+    search, calls = NativeEngine.search, itertools.count(1)
+
+    def struck(self: NativeEngine, *given: Any) -> SearchResult:
+        if next(calls) == whole.searches:
+            raise KeyboardInterrupt
+        return search(self, *given)
+
+    (tmp_path / "space.yaml").write_text(yaml.safe_dump(space()))
+    whole = jl.explore(tmp_path / "space.yaml")
+    monkeypatch.setattr(NativeEngine, "search", struck)
+    code, out, _ = run(capsys, monkeypatch, "explore", str(tmp_path / "space.yaml"), "--json")
+    found = json.loads(out)
+    assert (code, found["stopped"], found["optimal"]) == (130, "interrupt", False)
+    assert found["run"]["searches"] == whole.searches - 1
+    assert found["designs"]["best"] == 1
+    assert found["value"] >= whole.value >= found["lower_bound"]

@@ -227,7 +227,11 @@ def test_padding_is_no_part_of_what_a_layer_reads(tmp_path: Path) -> None:
         },
     ]
     (tmp_path / "n.yaml").write_text(yaml.safe_dump({"layers": layers}))
-    assert len(load_network(tmp_path / "n.yaml").points) == 3
+    found = load_network(tmp_path / "n.yaml").points
+    assert len(found) == 3
+    layers[1] = {"name": "two", "layer": "conv:C8xM3xR3xS3/input10/padding1", "after": "one"}
+    (tmp_path / "n.yaml").write_text(yaml.safe_dump({"layers": layers}))
+    assert load_network(tmp_path / "n.yaml").points == found
 
 
 def test_sizes_of_columns_and_tables_do_not_meet() -> None:
