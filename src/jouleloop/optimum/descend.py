@@ -33,7 +33,7 @@ from jouleloop.optimum.arrays import (
     Stack,
     Tally,
 )
-from jouleloop.optimum.bounds import further, passable
+from jouleloop.optimum.bounds import further, loops_elsewhere, passable
 from jouleloop.optimum.lattice import digit
 from jouleloop.optimum.mesh import has_windows
 from jouleloop.optimum.order import (
@@ -288,24 +288,50 @@ def _wait(stack: Stack, level: int, point: int, order: int, key: float, bound_pj
 
 
 @njit
+def _list_tile(case: Case, path: Path, steps: float, level: int, index: Ints, tally: Tally, stack: Stack) -> None:
+    """Let the tile ``Stack.target`` at a node, whose own is ``index``, wait where it can still win; there is room."""
+    counters, profile, target, moving = tally.counters, stack.profile[level], stack.target, stack.work[3]
+    point, n = next_cut(case.grid.axis, case.grid.divisor, case.slots, level, index, target, moving)
+    if point < 0:
+        return
+    profile.tiles += 1
+    floor_pj = path.certain_pj[level] + floor_pj_of(case, path, level, index, target, moving[:n])
+    if floor_pj == np.inf:
+        counters[0].cut_capacity += 1
+        profile.roomless += 1
+        note(tally, NO_TILE, level, point, 0, floor_pj)
+    elif beaten(tally.mode, tally.best, floor_pj, steps):
+        counters[0].cut_bound += 1
+        profile.tiles_out += 1
+        note(tally, LEFT_OUT, level, point, -1, floor_pj)
+    else:
+        key = float(stack.region[level].end) if tally.mode == CANONICAL else floor_pj
+        _wait(stack, level, point, -1, key, floor_pj, 0.0)
+
+
+@njit
 def _list_tiles(case: Case, path: Path, steps: float, level: int, tally: Tally, stack: Stack) -> bool:
     """Let every tile at a node that can still win wait; return whether all are listed, or it is time for a pause."""
     axis, counters = case.grid.axis, tally.counters
-    slots = case.slots
     dims = axis.shape[0]
-    index, moving = stack.work[2], stack.work[3]
-    target = stack.target
-    profile = stack.profile[level]
+    index, target = stack.work[2], stack.target
     divisors = 1
     for d in range(dims):
         index[d] = digit(axis, path.node[level].point, d)
         divisors *= index[d] + 1
+    cursor = stack.cursor[0]
+    if loops_elsewhere(case, level):
+        if cursor.listed == 0 and _has_room(stack, level, 1):
+            for d in range(dims):
+                target[d] = index[d]
+            _list_tile(case, path, steps, level, index, tally, stack)
+            cursor.listed = 1
+        return bool(cursor.needed == 0)
     # Either all tiles that pass the boundary, or `target` runs over all inside the present one, the first dimension
     # fastest: the same order. A log has to name the tiles that do not pass.
     passing = stack.tile_counts[level]
     few = tally.log.used[0] < 0 and passing < divisors
     count = passing if few else divisors
-    cursor = stack.cursor[0]
     while cursor.listed < count:
         if counters[0].ticks >= counters[0].pause or not _has_room(stack, level, 1):
             return False
@@ -315,21 +341,7 @@ def _list_tiles(case: Case, path: Path, steps: float, level: int, tally: Tally, 
             cursor.listed += 1
             if not inside:
                 continue
-        point, n = next_cut(axis, case.grid.divisor, slots, level, index, target, moving)
-        if point >= 0:
-            profile.tiles += 1
-            floor_pj = path.certain_pj[level] + floor_pj_of(case, path, level, index, target, moving[:n])
-            if floor_pj == np.inf:
-                counters[0].cut_capacity += 1
-                profile.roomless += 1
-                note(tally, NO_TILE, level, point, 0, floor_pj)
-            elif beaten(tally.mode, tally.best, floor_pj, steps):
-                counters[0].cut_bound += 1
-                profile.tiles_out += 1
-                note(tally, LEFT_OUT, level, point, -1, floor_pj)
-            else:
-                key = float(stack.region[level].end) if tally.mode == CANONICAL else floor_pj
-                _wait(stack, level, point, -1, key, floor_pj, 0.0)
+        _list_tile(case, path, steps, level, index, tally, stack)
         if not few:
             cursor.listed += 1
             for d in range(dims):

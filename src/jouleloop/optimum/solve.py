@@ -99,21 +99,21 @@ def _holds(case: Case, parts: Parts) -> bool:
 
 
 @njit
-def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float) -> float:
+def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float, fewer: bool) -> float:
     """Fill the tables of a part; return its lower bound [pJ], or the limit where that is lower.
 
-    From the limit on a mapping counts for nothing.
+    From the limit on a mapping counts for nothing. ``fewer``: of those that cost the same, one may stand for all.
     """
     stand, limit = parts.stand, case.tables.limit
     final = parts.stage[part] == FINAL
-    if stand[0].tabled != part or limit[0] < limit_pj:
+    if stand[0].tabled != part or limit[0] < limit_pj or case.tables.fewer[0] != fewer:
         open_part(case, path, parts, part)
         if not final and not _holds(case, parts):
             parts.value[part].bound = np.inf
             parts.stage[part] = FINAL
             return np.inf
         stand[0].points = fill_grid(case.grid, case.tables.enter.shape[0])
-        limit[0] = limit_pj
+        limit[0], case.tables.fewer[0] = limit_pj, fewer
         case.tables.raised[0] = case.tables.floor.shape[0] > 0 and stand[0].raised == part
         fill_bounds(case, stand[0].points, path.certain_pj[case.keep.shape[0] - 1])
         stand[0].tabled = part
@@ -161,8 +161,9 @@ def _take_part(case: Case, path: Path, parts: Parts, tally: Tally, stack: Stack)
         counters[0].ticks += _SPREAD_TICKS
         _spread(mode, case, parts, part, power)
     fresh, filled = parts.stage[part] != FINAL, stand[0].filled
-    limit_pj = limit_of(mode, best, steps) if tally.log.used[0] < 0 else np.inf
-    bound_pj = fill_tables(case, path, parts, part, limit_pj)
+    silent = tally.log.used[0] < 0
+    limit_pj = limit_of(mode, best, steps) if silent else np.inf
+    bound_pj = fill_tables(case, path, parts, part, limit_pj, silent and mode == ENERGY)
     counters[0].ticks += _table_ticks(case) if stand[0].filled > filled else _SPREAD_TICKS
     if bound_pj == np.inf:
         counters[0].cut_capacity += 1
@@ -340,6 +341,7 @@ class Solver:
             np.zeros((levels, points), np.bool_),
             np.full(1, np.inf),
             np.zeros(1, np.bool_),
+            np.zeros(1, np.bool_),
             np.zeros(0),
             np.full((levels, grid.state.shape[1]), -1, np.int64),
         )
@@ -496,9 +498,9 @@ class Solver:
             found.append(float(stack.node_pj[level]))
         return min(found)
 
-    def fill_tables(self, part: int, limit_pj: float = np.inf) -> float:
+    def fill_tables(self, part: int, limit_pj: float = np.inf, *, fewer: bool = False) -> float:
         """Fill the tables of one part; return its lower bound [pJ], or the limit where that is lower."""
-        return float(fill_tables(self.case, self.path, self.parts, part, limit_pj))
+        return float(fill_tables(self.case, self.path, self.parts, part, limit_pj, fewer))
 
     def begin_one(self, part: int) -> None:
         """Let one part wait alone, to be searched from its beginning."""
