@@ -439,8 +439,6 @@ class Tables(NamedTuple):
         Shape (1,): energy [pJ] from which on a mapping counts for nothing, as do entries that it leaves no room for.
     raised
         Shape (1,): whether floors raise these bounds.
-    fewer
-        Shape (1,): whether only mappings count in which *levels without a boundary* have no loops.
     floor, floor_base
         Least energies from a level's loops inward by the group of this unrolling alone. By level, rows of the states of
         each kind of run that trails outside, then a row of the tiles outside which there is none; shape (levels,
@@ -452,7 +450,6 @@ class Tables(NamedTuple):
     passes: Bools
     limit: Floats
     raised: Bools
-    fewer: Bools
     floor: Floats
     floor_base: Ints
 

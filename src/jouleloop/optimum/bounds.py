@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import NO_ENERGY, Floats, Ints, Records
+from jouleloop.model.arrays import Floats, Ints, Records
 from jouleloop.model.kernel import box_words
 from jouleloop.model.price import fits
 from jouleloop.model.steps import new_words, side_of
@@ -228,30 +228,6 @@ def passable(slots: Records, level: int) -> bool:
 
 
 @njit
-def loops_elsewhere(case: Case, level: int) -> bool:
-    """Whether all loops of a level may as well be the innermost of the next outside (*levels without a boundary*)."""
-    outer, slots, target = level + 1, case.slots, case.target
-    if not case.tables.fewer[0] or level < 1 or outer == slots.shape[0] or not passable(slots, level):
-        return False
-    for v in range(case.keep.shape[1]):
-        for k in (level, outer):
-            reuse = target.layer.reuse[k, v]
-            told = reuse.no_temporal_reuse or reuse.no_multicast or reuse.no_link_transfer or reuse.no_coalesce
-            if told or reuse.spreading or case.keep[level, v]:
-                return False
-    for d in range(slots.shape[1]):
-        slot = slots[outer, d]
-        free = slot.fixed == 0 and slot.least <= 1 and slot.most >= target.layer.bounds[d]
-        if not free or slot.rank != slots[outer, 0].rank or case.unrolled.factors[outer, d] > 1:
-            return False
-    for k in range(slots.shape[0]):
-        for way in range(target.hardware.networks.shape[1]):
-            if target.hardware.networks[k, way].kind != NO_ENERGY:
-                return False
-    return True
-
-
-@njit
 def admits(slots: Records, level: int, d: int, factor: int) -> bool:
     """Whether a level may have this factor of a dimension."""
     if slots[level, d].fixed != 0:
@@ -312,7 +288,7 @@ def fill_bounds(case: Case, points: int, certain_pj: float) -> None:
             first = grid.base[level, dims + k]
             case.tables.enter[first : first + grid.state[level + 1, k, dims]] = np.inf
         closed = False
-        for j in range(0 if loops_elsewhere(case, level) else dims):
+        for j in range(dims):
             if scratch.left[j] and case.slots[level, j].fixed != 1:
                 closed = True
                 close(case, points, level, j, True)

@@ -33,7 +33,7 @@ from jouleloop.optimum.arrays import (
     Stack,
     Tally,
 )
-from jouleloop.optimum.bounds import further, loops_elsewhere, passable
+from jouleloop.optimum.bounds import further, passable
 from jouleloop.optimum.lattice import digit
 from jouleloop.optimum.mesh import has_windows
 from jouleloop.optimum.order import (
@@ -60,6 +60,7 @@ from jouleloop.optimum.path import (
     read_tile,
     state_of,
 )
+from jouleloop.optimum.seams import is_seam, loops_outside
 
 #: Work of one evaluation and of one order, where listing a tile is 1 (measured).
 _EVALUATION_TICKS, _ORDER_TICKS = 30, 4
@@ -288,11 +289,25 @@ def _wait(stack: Stack, level: int, point: int, order: int, key: float, bound_pj
 
 
 @njit
-def _list_tile(case: Case, path: Path, steps: float, level: int, index: Ints, tally: Tally, stack: Stack) -> None:
-    """Let the tile ``Stack.target`` at a node, whose own is ``index``, wait where it can still win; there is room."""
+def _has_fewer(tally: Tally) -> bool:
+    """Whether one of the nests that cost the same may stand for all: nothing is noted, and no ties are compared."""
+    return bool(tally.mode == ENERGY and tally.log.used[0] < 0)
+
+
+@njit
+def _list_tile(
+    case: Case, path: Path, steps: float, level: int, index: Ints, seam: bool, tally: Tally, stack: Stack
+) -> None:  # fmt: skip
+    """Let the tile ``Stack.target`` at a node, whose own is ``index``, wait where it can still win; there is room.
+
+    ``seam``: the loops outside could hold the outermost one of its own, unless they hold one over its dimension.
+    """
     counters, profile, target, moving = tally.counters, stack.profile[level], stack.target, stack.work[3]
     point, n = next_cut(case.grid.axis, case.grid.divisor, case.slots, level, index, target, moving)
-    if point < 0:
+    again = not seam or n == 0
+    for d in moving[:n]:
+        again = again or loops_outside(path, level, d)
+    if point < 0 or not again:
         return
     profile.tiles += 1
     floor_pj = path.certain_pj[level] + floor_pj_of(case, path, level, index, target, moving[:n])
@@ -320,13 +335,7 @@ def _list_tiles(case: Case, path: Path, steps: float, level: int, tally: Tally, 
         index[d] = digit(axis, path.node[level].point, d)
         divisors *= index[d] + 1
     cursor = stack.cursor[0]
-    if loops_elsewhere(case, level):
-        if cursor.listed == 0 and _has_room(stack, level, 1):
-            for d in range(dims):
-                target[d] = index[d]
-            _list_tile(case, path, steps, level, index, tally, stack)
-            cursor.listed = 1
-        return bool(cursor.needed == 0)
+    seam = _has_fewer(tally) and is_seam(case, level)
     # Either all tiles that pass the boundary, or `target` runs over all inside the present one, the first dimension
     # fastest: the same order. A log has to name the tiles that do not pass.
     passing = stack.tile_counts[level]
@@ -341,7 +350,7 @@ def _list_tiles(case: Case, path: Path, steps: float, level: int, tally: Tally, 
             cursor.listed += 1
             if not inside:
                 continue
-        _list_tile(case, path, steps, level, index, tally, stack)
+        _list_tile(case, path, steps, level, index, seam, tally, stack)
         if not few:
             cursor.listed += 1
             for d in range(dims):
@@ -385,8 +394,12 @@ def _list_orders(case: Case, path: Path, steps: float, level: int, row: int, tal
     sort_by_rank(slots, level, moving, n)
     start, stop = free_group(slots, level, moving, n)
     extents(case, level, point, extent)
+    seam = n > 0 and _has_fewer(tally) and is_seam(case, level)
     more = True
     while more:
+        if seam and not loops_outside(path, level, moving[n - 1]):
+            more = order_after(moving, start, stop)
+            continue
         counters[0].ticks += _ORDER_TICKS
         profile.orders += 1
         if tally.log.used[0] < 0 and start == 0 and stop > 1 and moving[0] != innermost:

@@ -74,6 +74,8 @@ _DIVE_TICKS, _MOST_DIVES, _TABLES_A_DIVE = 20_000, 8, 8
 _NESTS_BEFORE = 64
 #: Nests of a part that are evaluated before groups raise its tables.
 RAISE_AFTER = 64
+#: Fewest of these, and up to how many instances they are as many: with windows the model looks at each.
+_FEWEST_NESTS, _INSTANCES = 1, 256
 #: Work of the parts that follow from one, and of a part that is opened without tables.
 _SPREAD_TICKS = 100
 #: Entries of tables that are filled while one tile is listed (measured).
@@ -99,21 +101,21 @@ def _holds(case: Case, parts: Parts) -> bool:
 
 
 @njit
-def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float, fewer: bool) -> float:
+def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float) -> float:
     """Fill the tables of a part; return its lower bound [pJ], or the limit where that is lower.
 
-    From the limit on a mapping counts for nothing. ``fewer``: of those that cost the same, one may stand for all.
+    From the limit on a mapping counts for nothing.
     """
     stand, limit = parts.stand, case.tables.limit
     final = parts.stage[part] == FINAL
-    if stand[0].tabled != part or limit[0] < limit_pj or case.tables.fewer[0] != fewer:
+    if stand[0].tabled != part or limit[0] < limit_pj:
         open_part(case, path, parts, part)
         if not final and not _holds(case, parts):
             parts.value[part].bound = np.inf
             parts.stage[part] = FINAL
             return np.inf
         stand[0].points = fill_grid(case.grid, case.tables.enter.shape[0])
-        limit[0], case.tables.fewer[0] = limit_pj, fewer
+        limit[0] = limit_pj
         case.tables.raised[0] = case.tables.floor.shape[0] > 0 and stand[0].raised == part
         fill_bounds(case, stand[0].points, path.certain_pj[case.keep.shape[0] - 1])
         stand[0].tabled = part
@@ -161,9 +163,8 @@ def _take_part(case: Case, path: Path, parts: Parts, tally: Tally, stack: Stack)
         counters[0].ticks += _SPREAD_TICKS
         _spread(mode, case, parts, part, power)
     fresh, filled = parts.stage[part] != FINAL, stand[0].filled
-    silent = tally.log.used[0] < 0
-    limit_pj = limit_of(mode, best, steps) if silent else np.inf
-    bound_pj = fill_tables(case, path, parts, part, limit_pj, silent and mode == ENERGY)
+    limit_pj = limit_of(mode, best, steps) if tally.log.used[0] < 0 else np.inf
+    bound_pj = fill_tables(case, path, parts, part, limit_pj)
     counters[0].ticks += _table_ticks(case) if stand[0].filled > filled else _SPREAD_TICKS
     if bound_pj == np.inf:
         counters[0].cut_capacity += 1
@@ -193,6 +194,14 @@ def _table_ticks(case: Case) -> int:
 
 
 @njit
+def _patience(case: Case, nests: int) -> int:
+    """Return how many nests of a part are evaluated before more is found out: fewer where each takes long."""
+    if not has_windows(case.mesh):
+        return nests
+    return int(max(_FEWEST_NESTS, nests * _INSTANCES // max(_INSTANCES, int(case.unrolled.instances[0]))))
+
+
+@njit
 def _search_part(
     case: Case,
     path: Path,
@@ -212,9 +221,9 @@ def _search_part(
     pause, ask = counters[0].pause, case.mesh.ask[0]
     looks = tally.log.used[0] < 0 and not ask.asked and has_windows(case.mesh)
     raises = stand[0].raised != part and stand[0].raise_after < NEVER
-    nests = stand[0].raise_after if raises else NEVER
+    nests = _patience(case, stand[0].raise_after) if raises else NEVER
     if looks:
-        nests = min(nests, _NESTS_BEFORE)
+        nests = min(nests, _patience(case, _NESTS_BEFORE))
     if nests < NEVER:
         # Of the part, not of the slice: slices hang on the clock.
         counters[0].enough = stand[0].begun + nests
@@ -340,7 +349,6 @@ class Solver:
             np.empty((levels, 1 + points)),
             np.zeros((levels, points), np.bool_),
             np.full(1, np.inf),
-            np.zeros(1, np.bool_),
             np.zeros(1, np.bool_),
             np.zeros(0),
             np.full((levels, grid.state.shape[1]), -1, np.int64),
@@ -498,9 +506,9 @@ class Solver:
             found.append(float(stack.node_pj[level]))
         return min(found)
 
-    def fill_tables(self, part: int, limit_pj: float = np.inf, *, fewer: bool = False) -> float:
+    def fill_tables(self, part: int, limit_pj: float = np.inf) -> float:
         """Fill the tables of one part; return its lower bound [pJ], or the limit where that is lower."""
-        return float(fill_tables(self.case, self.path, self.parts, part, limit_pj, fewer))
+        return float(fill_tables(self.case, self.path, self.parts, part, limit_pj))
 
     def begin_one(self, part: int) -> None:
         """Let one part wait alone, to be searched from its beginning."""
