@@ -39,7 +39,6 @@ from jouleloop.optimum.mesh import find_neighbours, has_windows
 from jouleloop.optimum.optimise import Search
 from jouleloop.optimum.order import free_group
 from jouleloop.optimum.path import asks, enter_pj, extents, floor_pj_of, least_cycles, next_cut
-from jouleloop.optimum.seams import is_seam
 from property.test_residual_nodes import orders_of
 from sample import ordered_factors
 from shares import by_kind, check_all
@@ -267,28 +266,6 @@ def least_of(tree: Tree, levels: int) -> tuple[float, float]:
     return min(pj for pj, _ in found), min(cycles for _, cycles in found)
 
 
-def first_of_seams(tree: Tree, level: int, seams: Sequence[bool], outside: Loops) -> Tree:
-    """Return the nests in which no level takes on what the next outside could hold: the first loop there is over it."""
-    found: Tree = {}
-    for loops, nests in tree.items():
-        if loops and seams[level] and loops[-1][0] not in [d for d, _ in outside]:
-            continue
-        kept = nests if level == 0 else first_of_seams(nests, level - 1, seams, loops)
-        if kept:
-            found[loops] = kept
-    return found
-
-
-def check_seams(part: Part, least_pj: float) -> None:
-    """Where nothing but a seam lies between two levels, compare some nests with all."""
-    levels = part.search.levels
-    part.solver.fill_tables(part.number)
-    seams = [is_seam(part.solver.case, level) for level in range(levels)]
-    if any(seams):
-        found_pj, _ = least_of(first_of_seams(part.tree, levels - 1, seams, ()), levels)
-        assert found_pj == pytest.approx(least_pj, rel=1e-12), (part.name, seams)
-
-
 def parts_of(search: Search, rng: random.Random, name: str) -> Iterator[Part]:
     """Yield some subproblems that have few nests, some of which fit."""
     count, left = search.solver.count, PARTS
@@ -316,7 +293,6 @@ def check_part(part: Part) -> None:
         part.walk(part.tree, least_pj, neighbours=True)
     for limit_pj in (least_pj * (1 + 1e-9) + 1e-300, least_pj * 1.1 + 1e-300):
         part.walk(part.tree, least_pj, limit_pj=limit_pj)
-    check_seams(part, least_pj)
 
 
 def check_groups(groups: Groups, part: Part, others: Sequence[int]) -> None:

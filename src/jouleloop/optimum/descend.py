@@ -60,7 +60,6 @@ from jouleloop.optimum.path import (
     read_tile,
     state_of,
 )
-from jouleloop.optimum.seams import is_seam, loops_outside
 
 #: Work of one evaluation and of one order, where listing a tile is 1 (measured).
 _EVALUATION_TICKS, _ORDER_TICKS = 30, 4
@@ -289,58 +288,24 @@ def _wait(stack: Stack, level: int, point: int, order: int, key: float, bound_pj
 
 
 @njit
-def _has_fewer(tally: Tally) -> bool:
-    """Whether one of the nests that cost the same may stand for all: nothing is noted, and no ties are compared."""
-    return bool(tally.mode == ENERGY and tally.log.used[0] < 0)
-
-
-@njit
-def _list_tile(
-    case: Case, path: Path, steps: float, level: int, index: Ints, seam: bool, tally: Tally, stack: Stack
-) -> None:  # fmt: skip
-    """Let the tile ``Stack.target`` at a node, whose own is ``index``, wait where it can still win; there is room.
-
-    ``seam``: the loops outside could hold the outermost one of its own, unless they hold one over its dimension.
-    """
-    counters, profile, target, moving = tally.counters, stack.profile[level], stack.target, stack.work[3]
-    point, n = next_cut(case.grid.axis, case.grid.divisor, case.slots, level, index, target, moving)
-    again = not seam or n == 0
-    for d in moving[:n]:
-        again = again or loops_outside(path, level, d)
-    if point < 0 or not again:
-        return
-    profile.tiles += 1
-    floor_pj = path.certain_pj[level] + floor_pj_of(case, path, level, index, target, moving[:n])
-    if floor_pj == np.inf:
-        counters[0].cut_capacity += 1
-        profile.roomless += 1
-        note(tally, NO_TILE, level, point, 0, floor_pj)
-    elif beaten(tally.mode, tally.best, floor_pj, steps):
-        counters[0].cut_bound += 1
-        profile.tiles_out += 1
-        note(tally, LEFT_OUT, level, point, -1, floor_pj)
-    else:
-        key = float(stack.region[level].end) if tally.mode == CANONICAL else floor_pj
-        _wait(stack, level, point, -1, key, floor_pj, 0.0)
-
-
-@njit
 def _list_tiles(case: Case, path: Path, steps: float, level: int, tally: Tally, stack: Stack) -> bool:
     """Let every tile at a node that can still win wait; return whether all are listed, or it is time for a pause."""
     axis, counters = case.grid.axis, tally.counters
+    slots = case.slots
     dims = axis.shape[0]
-    index, target = stack.work[2], stack.target
+    index, moving = stack.work[2], stack.work[3]
+    target = stack.target
+    profile = stack.profile[level]
     divisors = 1
     for d in range(dims):
         index[d] = digit(axis, path.node[level].point, d)
         divisors *= index[d] + 1
-    cursor = stack.cursor[0]
-    seam = _has_fewer(tally) and is_seam(case, level)
     # Either all tiles that pass the boundary, or `target` runs over all inside the present one, the first dimension
     # fastest: the same order. A log has to name the tiles that do not pass.
     passing = stack.tile_counts[level]
     few = tally.log.used[0] < 0 and passing < divisors
     count = passing if few else divisors
+    cursor = stack.cursor[0]
     while cursor.listed < count:
         if counters[0].ticks >= counters[0].pause or not _has_room(stack, level, 1):
             return False
@@ -350,7 +315,21 @@ def _list_tiles(case: Case, path: Path, steps: float, level: int, tally: Tally, 
             cursor.listed += 1
             if not inside:
                 continue
-        _list_tile(case, path, steps, level, index, seam, tally, stack)
+        point, n = next_cut(axis, case.grid.divisor, slots, level, index, target, moving)
+        if point >= 0:
+            profile.tiles += 1
+            floor_pj = path.certain_pj[level] + floor_pj_of(case, path, level, index, target, moving[:n])
+            if floor_pj == np.inf:
+                counters[0].cut_capacity += 1
+                profile.roomless += 1
+                note(tally, NO_TILE, level, point, 0, floor_pj)
+            elif beaten(tally.mode, tally.best, floor_pj, steps):
+                counters[0].cut_bound += 1
+                profile.tiles_out += 1
+                note(tally, LEFT_OUT, level, point, -1, floor_pj)
+            else:
+                key = float(stack.region[level].end) if tally.mode == CANONICAL else floor_pj
+                _wait(stack, level, point, -1, key, floor_pj, 0.0)
         if not few:
             cursor.listed += 1
             for d in range(dims):
@@ -394,12 +373,8 @@ def _list_orders(case: Case, path: Path, steps: float, level: int, row: int, tal
     sort_by_rank(slots, level, moving, n)
     start, stop = free_group(slots, level, moving, n)
     extents(case, level, point, extent)
-    seam = n > 0 and _has_fewer(tally) and is_seam(case, level)
     more = True
     while more:
-        if seam and not loops_outside(path, level, moving[n - 1]):
-            more = order_after(moving, start, stop)
-            continue
         counters[0].ticks += _ORDER_TICKS
         profile.orders += 1
         if tally.log.used[0] < 0 and start == 0 and stop > 1 and moving[0] != innermost:
