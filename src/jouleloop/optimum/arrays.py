@@ -466,12 +466,14 @@ class Scratch(NamedTuple):
         Of `PLACE`, shape (dimensions,).
     idle, slid
         Data spaces that the innermost loop outside a boundary leaves in place, and those that it slides.
-    crossed, shares
-        By data space: whether it crosses the boundary, and whether dimensions share one of its ranks.
+    crossed, shares, passes
+        By data space: whether it crosses the boundary, whether dimensions share one of its ranks, and whether two of
+        these are unrolled at a level further out that it passes.
     full_words, sure_words
         By data space: words of the tile, and those that come in if all loops outside move it.
-    distinct
-        By data space: words asked per word that comes in without links.
+    distinct, gain
+        By data space: words asked per word that comes in without links, and how many times that levels further out
+        ask, see `jouleloop.optimum.classes`.
     moving_pj
         By data space: what it costs [pJ] if all loops outside move it.
     slide_pj, resumed_pj
@@ -496,9 +498,11 @@ class Scratch(NamedTuple):
     slid: Ints
     crossed: Bools
     shares: Bools
+    passes: Bools
     full_words: Floats
     sure_words: Floats
     distinct: Floats
+    gain: Floats
     moving_pj: Floats
     slide_pj: Floats
     resumed_pj: Floats
@@ -576,6 +580,9 @@ class Path(NamedTuple):
         And by rank: what all loops further in fall back by; the moves of the innermost step and of another.
     words
         And its words, one record of `WORDS`.
+    gain
+        By level and data space that passes its boundary: how many times what `EDGE` says of the words asked for there
+        are asked for, shape (levels, data spaces).
     """
 
     loops: Records
@@ -589,6 +596,7 @@ class Path(NamedTuple):
     move: Ints
     shift: Ints
     words: Records
+    gain: Floats
 
 
 @record
@@ -777,6 +785,8 @@ def new_scratch(grid: Grid, levels: int, spaces: int, points: int) -> Scratch:
         np.empty(spaces, np.int64),
         np.empty(spaces, np.bool_),
         np.empty(spaces, np.bool_),
+        np.empty(spaces, np.bool_),
+        np.empty(spaces),
         np.empty(spaces),
         np.empty(spaces),
         np.empty(spaces),
@@ -825,6 +835,7 @@ def new_path(keep: Bools, side: Records, ranks: int) -> Path:
         np.zeros(ranks, np.int64),
         np.zeros(ranks, np.int64),
         np.zeros(1, WORDS),
+        np.ones(keep.shape),
     )
 
 

@@ -9,6 +9,7 @@ from jouleloop.model.arrays import SPATIAL, TEMPORAL, Ints, NestArrays, Records
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import Case, Path
 from jouleloop.optimum.bounds import admits
+from jouleloop.optimum.classes import gained, known_gain
 from jouleloop.optimum.costs import crossing_pj, network_pj
 from jouleloop.optimum.lattice import digit, digit_of, index_of
 from jouleloop.optimum.words import (
@@ -206,7 +207,9 @@ def cross(case: Case, path: Path, level: int, total: int, extent: Ints) -> float
         traffic[k].written = path.traffic[level, k].written
     for v in range(case.keep.shape[1]):
         up = unrolled.edge[child, v].parent
+        path.gain[level, v] = 1.0
         if up < 0:
+            path.gain[level, v] = known_gain(case, path, level, v, extent, total)
             continue
         edge = unrolled.edge[child, v]
         shape, distinct = -1, edge.distinct
@@ -224,6 +227,10 @@ def cross(case: Case, path: Path, level: int, total: int, extent: Ints) -> float
             settle(words, edge)
         fan = mesh.fan[level, v, shape]
         asked = asked_words(words, edge, distinct, shape >= 0, fan)
+        gain = 1.0
+        for k in range(level + 1, up + 1):
+            gain *= path.gain[k, v]
+        asked = gained(asked, gain)
         filled = filled_words(words, edge, fan)
         sent_pj = network_pj(unrolled.rate, child, v, words.plain - words.linked, words.moved + words.linked)
         total_pj += crossing_pj(unrolled.rate, child, v, asked, filled, sent_pj)

@@ -74,6 +74,8 @@ _DIVE_TICKS, _MOST_DIVES, _TABLES_A_DIVE = 20_000, 8, 8
 _NESTS_BEFORE = 64
 #: Nests of a part that are evaluated before groups raise its tables.
 RAISE_AFTER = 64
+#: Fewest of these, and up to how many instances they are as many: with windows the model looks at each.
+_FEWEST_NESTS, _INSTANCES = 1, 256
 #: Work of the parts that follow from one, and of a part that is opened without tables.
 _SPREAD_TICKS = 100
 #: Entries of tables that are filled while one tile is listed (measured).
@@ -192,6 +194,14 @@ def _table_ticks(case: Case) -> int:
 
 
 @njit
+def _patience(case: Case, nests: int) -> int:
+    """Return how many nests of a part are evaluated before more is found out: fewer where each takes long."""
+    if not has_windows(case.mesh):
+        return nests
+    return int(max(_FEWEST_NESTS, nests * _INSTANCES // max(_INSTANCES, int(case.unrolled.instances[0]))))
+
+
+@njit
 def _search_part(
     case: Case,
     path: Path,
@@ -211,9 +221,9 @@ def _search_part(
     pause, ask = counters[0].pause, case.mesh.ask[0]
     looks = tally.log.used[0] < 0 and not ask.asked and has_windows(case.mesh)
     raises = stand[0].raised != part and stand[0].raise_after < NEVER
-    nests = stand[0].raise_after if raises else NEVER
+    nests = _patience(case, stand[0].raise_after) if raises else NEVER
     if looks:
-        nests = min(nests, _NESTS_BEFORE)
+        nests = min(nests, _patience(case, _NESTS_BEFORE))
     if nests < NEVER:
         # Of the part, not of the slice: slices hang on the clock.
         counters[0].enough = stand[0].begun + nests
