@@ -466,14 +466,12 @@ class Scratch(NamedTuple):
         Of `PLACE`, shape (dimensions,).
     idle, slid
         Data spaces that the innermost loop outside a boundary leaves in place, and those that it slides.
-    crossed, shares, passes
-        By data space: whether it crosses the boundary, whether dimensions share one of its ranks, and whether two of
-        these are unrolled at a level further out that it passes.
+    crossed, shares
+        By data space: whether it crosses the boundary, and whether dimensions share one of its ranks.
     full_words, sure_words
         By data space: words of the tile, and those that come in if all loops outside move it.
-    distinct, gain
-        By data space: words asked per word that comes in without links, and how many times that levels further out
-        ask, see `jouleloop.optimum.classes`.
+    distinct
+        By data space: words asked per word that comes in without links.
     moving_pj
         By data space: what it costs [pJ] if all loops outside move it.
     slide_pj, resumed_pj
@@ -498,11 +496,9 @@ class Scratch(NamedTuple):
     slid: Ints
     crossed: Bools
     shares: Bools
-    passes: Bools
     full_words: Floats
     sure_words: Floats
     distinct: Floats
-    gain: Floats
     moving_pj: Floats
     slide_pj: Floats
     resumed_pj: Floats
@@ -785,8 +781,6 @@ def new_scratch(grid: Grid, levels: int, spaces: int, points: int) -> Scratch:
         np.empty(spaces, np.int64),
         np.empty(spaces, np.bool_),
         np.empty(spaces, np.bool_),
-        np.empty(spaces, np.bool_),
-        np.empty(spaces),
         np.empty(spaces),
         np.empty(spaces),
         np.empty(spaces),

@@ -18,7 +18,6 @@ from jouleloop.model.kernel import box_words
 from jouleloop.model.price import fits
 from jouleloop.model.steps import new_words, side_of
 from jouleloop.optimum.arrays import Case, Grid, Scratch
-from jouleloop.optimum.classes import gained, least_gain, passes_windows
 from jouleloop.optimum.closure import close
 from jouleloop.optimum.costs import crossing_pj, network_pj
 from jouleloop.optimum.lattice import digit_of, first_tile, next_tile
@@ -128,10 +127,10 @@ def _slid_pj(case: Case, level: int, v: int, j: int, start: int, iterations: flo
     edge, rate, child = case.unrolled.edge[level - 1, v], case.unrolled.rate, level - 1
     # Steps that stand fetch nothing in Timeloop 4.
     resting = case.target.layer.reuse[child, 0].resting
-    full, distinct, linked = case.scratch.full_words[v], case.scratch.distinct[v], edge.distinct_linked
+    full, distinct = case.scratch.full_words[v], case.scratch.distinct[v]
     if s.step >= s.length:
         words = full * iterations
-        asked = words * (s.plain * distinct + s.moved * linked)
+        asked = words * (s.plain * distinct + s.moved * edge.distinct_linked)
         filled = words * (s.plain + s.moved * edge.fill_linked)
         sent_pj = network_pj(rate, child, v, words * s.plain, words * s.moved)
         if not resting:
@@ -146,14 +145,14 @@ def _slid_pj(case: Case, level: int, v: int, j: int, start: int, iterations: flo
             # Beyond the run at most those that have no loop inside but over the dimension and idle ones.
             whole *= 0.5 * (beyond + 1) if s.idle else beyond
         words = new_words(full, s.length, s.step) * (iterations - whole)
-        asked = part * (full * whole * distinct + words * (linked if s.reached else distinct))
+        asked = part * (full * whole * distinct + words * (edge.distinct_linked if s.reached else distinct))
         filled = part * (full * whole + words * (edge.fill_linked if s.reached else 1.0))
-        moved = part * words if s.reached else 0.0
-        sent_pj = network_pj(rate, child, v, part * (full * whole + words) - moved, moved)
+        linked = part * words if s.reached else 0.0
+        sent_pj = network_pj(rate, child, v, part * (full * whole + words) - linked, linked)
     if s.cancel or s.reached or s.moved > 0.0:
         asked = math.floor(asked)
         filled = math.floor(filled * (1.0 - 1e-12))
-    return float(crossing_pj(rate, child, v, gained(asked, case.scratch.gain[v]), filled, sent_pj))
+    return float(crossing_pj(rate, child, v, asked, filled, sent_pj))
 
 
 @njit
@@ -495,15 +494,13 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
 
 @njit
 def _find_crossed(case: Case, level: int) -> None:
-    """Write which data spaces cross the boundary below a level, of which dimensions share a rank, and pass others."""
+    """Write which data spaces cross the boundary below a level, and of which dimensions share a rank."""
     side, scratch = case.unrolled.side, case.scratch
     for v in range(side.shape[0]):
-        parent = case.unrolled.edge[level - 1, v].parent
-        scratch.crossed[v] = parent >= 0
+        scratch.crossed[v] = case.unrolled.edge[level - 1, v].parent >= 0
         scratch.shares[v] = False
         for d in range(side.shape[1]):
             scratch.shares[v] = scratch.shares[v] or side[v, d].halo >= 0
-        scratch.passes[v] = scratch.shares[v] and parent > level and passes_windows(case, level + 1, parent, v)
 
 
 @njit
@@ -515,10 +512,7 @@ def _price_moves(case: Case, level: int, iterations: float) -> None:
             continue
         coef, edge = case.target.layer.coef[v], case.unrolled.edge[child, v]
         words = scratch.sure_words[v] = scratch.full_words[v] * iterations
-        scratch.distinct[v], scratch.gain[v] = edge.distinct, 1.0
-        if scratch.passes[v]:
-            for outer in range(level + 1, edge.parent + 1):
-                scratch.gain[v] *= least_gain(case, outer, v)
+        scratch.distinct[v] = edge.distinct
         if scratch.shares[v]:
             scratch.sure_words[v] *= _sure_share(
                 coef, case.unrolled.side[v], scratch.place, case.target.layer.bounds, case.grid.divisor
@@ -527,8 +521,7 @@ def _price_moves(case: Case, level: int, iterations: float) -> None:
                 boxes_of(coef, scratch.extent, case.unrolled.factors[level], case.grid.axis) * edge.beyond
             )
         sent_pj = network_pj(rate, child, v, words, 0.0)
-        asked = gained(words * scratch.distinct[v], scratch.gain[v])
-        scratch.moving_pj[v] = crossing_pj(rate, child, v, asked, words, sent_pj)
+        scratch.moving_pj[v] = crossing_pj(rate, child, v, words * scratch.distinct[v], words, sent_pj)
 
 
 @njit
@@ -626,7 +619,6 @@ def _trailing_pj(case: Case, level: int, v: int, kind: int, iterations: float) -
     words = scratch.sure_words[v] / trailing
     asked, filled = float(math.floor(words * scratch.distinct[v])), float(math.floor(words))
     sent_pj = network_pj(case.unrolled.rate, child, v, words, 0.0)
-    asked = gained(asked, scratch.gain[v])
     least_pj = crossing_pj(case.unrolled.rate, child, v, asked, filled, sent_pj)
     if case.target.layer.reuse[child, 0].resting and scratch.shares[v]:
         return _resumed_pj(case, level, v, iterations / trailing, least_pj)

@@ -127,13 +127,6 @@ def _most_lost(m: int, n: int, a: int, b: int, most_a: int, most_b: int) -> int:
 
 
 @njit
-def distinct_sums(first: int, second: int, one: int, other: int) -> int:
-    """Return how many sums there are of one of so many multiples of ``one`` and one of ``second`` of ``other``."""
-    both = common(one, other)
-    return int(first * second - max(0, first - other // both) * max(0, second - one // both))
-
-
-@njit
 def offsets_of(coef: Ints, extent: Ints, factors: Ints, rests: Records, known: bool) -> int:
     """Distinct offsets along a rank among the instances below a level, at least (*distinct boxes*).
 
@@ -159,7 +152,8 @@ def offsets_of(coef: Ints, extent: Ints, factors: Ints, rests: Records, known: b
         return int(widest)
     one, other = abs(coef[a]) * extent[a], abs(coef[b]) * extent[b]
     if known:
-        return distinct_sums(first, second, one, other)
+        both = common(one, other)
+        return int(first * second - max(0, first - other // both) * max(0, second - one // both))
     one, other = one // first, other // second
     return int(first * second - _most_lost(first, second, one, other, rests[a].rest, rests[b].rest))
 
