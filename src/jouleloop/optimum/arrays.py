@@ -577,8 +577,7 @@ class Path(NamedTuple):
     words
         And its words, one record of `WORDS`.
     gain
-        By level and data space that passes its boundary: how many times what `EDGE` says of the words asked for there
-        are asked for, shape (levels, data spaces).
+        By level and data space that passes its boundary: see `classes.known_gain`.
     """
 
     loops: Records

@@ -1,5 +1,6 @@
 """The path of the descent: loops placed so far, the states of the bound tables they lead to, what they surely cost."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from jouleloop.model.arrays import SPATIAL, TEMPORAL, Ints, NestArrays, Records
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import Case, Path
 from jouleloop.optimum.bounds import admits
-from jouleloop.optimum.classes import gained, known_gain
+from jouleloop.optimum.classes import known_gain
 from jouleloop.optimum.costs import crossing_pj, network_pj
 from jouleloop.optimum.lattice import digit, digit_of, index_of
 from jouleloop.optimum.words import (
@@ -230,7 +231,8 @@ def cross(case: Case, path: Path, level: int, total: int, extent: Ints) -> float
         gain = 1.0
         for k in range(level + 1, up + 1):
             gain *= path.gain[k, v]
-        asked = gained(asked, gain)
+        if gain > 1.0:
+            asked = float(math.floor(asked * gain * (1.0 - 1e-12)))
         filled = filled_words(words, edge, fan)
         sent_pj = network_pj(unrolled.rate, child, v, words.plain - words.linked, words.moved + words.linked)
         total_pj += crossing_pj(unrolled.rate, child, v, asked, filled, sent_pj)

@@ -74,8 +74,8 @@ _DIVE_TICKS, _MOST_DIVES, _TABLES_A_DIVE = 20_000, 8, 8
 _NESTS_BEFORE = 64
 #: Nests of a part that are evaluated before groups raise its tables.
 RAISE_AFTER = 64
-#: Fewest of these, and up to how many instances they are as many: with windows the model looks at each.
-_FEWEST_NESTS, _INSTANCES = 1, 256
+#: Up to how many instances they are as many: with windows the model looks at each.
+_INSTANCES = 256
 #: Work of the parts that follow from one, and of a part that is opened without tables.
 _SPREAD_TICKS = 100
 #: Entries of tables that are filled while one tile is listed (measured).
@@ -196,9 +196,8 @@ def _table_ticks(case: Case) -> int:
 @njit
 def _patience(case: Case, nests: int) -> int:
     """Return how many nests of a part are evaluated before more is found out: fewer where each takes long."""
-    if not has_windows(case.mesh):
-        return nests
-    return int(max(_FEWEST_NESTS, nests * _INSTANCES // max(_INSTANCES, int(case.unrolled.instances[0]))))
+    instances = int(case.unrolled.instances[0]) if has_windows(case.mesh) else 0
+    return int(max(1, nests * _INSTANCES // max(_INSTANCES, instances)))
 
 
 @njit
