@@ -256,7 +256,8 @@ def test_templates_still_do_what_they_are_for() -> None:
         "{% set n.total = n.total + value %}{% endfor %}{{ n.total }} {{ names|join(',') }} {{ half(8) }} {{ 2**10 }}"
     )
     given_ = {"sizes": {"c": 3, "m": 4}, "names": ["a", "b"]}
-    assert expand(text, {"half": lambda x: x // 2}, given_) == "1:C=6;2:M=8;7 a,b 4 1024"
+    expanded = expand(text, {"half": lambda x: x // 2}, given_)
+    assert expanded == ("1:C=6;2:M=8;7 a,b 4 1024", {"sizes", "names"})
 
 
 @pytest.mark.parametrize(
