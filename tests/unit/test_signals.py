@@ -185,9 +185,10 @@ def test_what_is_left_at_the_end_is_not_disturbed(number: int) -> None:
     assert (code, text) == (0, "locks removed\n")
 
 
-def test_tasks_that_are_struck_leave_no_traceback() -> None:
-    # As Snakemake does: the loop goes on after the signal, and wakes the task that waited for the one it struck.
-    code, text = outcome("""
+def outcome_of_tasks(code: str) -> tuple[int, str]:
+    """Return what becomes of a process with a task, ``waits()``, that waits for two which a signal strikes."""
+    return outcome(
+        textwrap.dedent("""
         import asyncio
 
         async def struck():
@@ -196,10 +197,18 @@ def test_tasks_that_are_struck_leave_no_traceback() -> None:
         async def waits():
             await asyncio.gather(struck(), struck())
 
+        signals.give_up_when_told(lambda: None, lambda: None)
+        """)
+        + textwrap.dedent(code)
+    )
+
+
+def test_tasks_that_are_struck_leave_no_traceback() -> None:
+    # As Snakemake does: the loop goes on after the signal, and wakes the task that waited for the one it struck.
+    code, text = outcome_of_tasks("""
         async def last():
             await asyncio.sleep(0)
 
-        signals.give_up_when_told(lambda: None, lambda: None)
         runner = asyncio.Runner()
         for one in (waits, last, last):
             try:
@@ -212,16 +221,7 @@ def test_tasks_that_are_struck_leave_no_traceback() -> None:
 
 def test_what_a_loop_hands_on_too_late_leaves_no_traceback() -> None:
     # As Snakemake does: it takes what the first loop raised, and runs another one where the task that waited wakes.
-    code, text = outcome("""
-        import asyncio
-
-        async def struck():
-            os.kill(os.getpid(), signal.SIGTERM)
-
-        async def waits():
-            await asyncio.gather(struck(), struck())
-
-        signals.give_up_when_told(lambda: None, lambda: None)
+    code, text = outcome_of_tasks("""
         loop = asyncio.new_event_loop()
         try:
             loop.run_until_complete(waits())

@@ -208,9 +208,8 @@ def cross(case: Case, path: Path, level: int, total: int, extent: Ints) -> float
         traffic[k].written = path.traffic[level, k].written
     for v in range(case.keep.shape[1]):
         up = unrolled.edge[child, v].parent
-        path.gain[level, v] = 1.0
+        path.gain[level, v] = known_gain(case, path, level, v, extent, total) if up < 0 else 1.0
         if up < 0:
-            path.gain[level, v] = known_gain(case, path, level, v, extent, total)
             continue
         edge = unrolled.edge[child, v]
         shape, distinct = -1, edge.distinct
