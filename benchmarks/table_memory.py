@@ -121,7 +121,7 @@ def stage(name: str, folder: Path, points: int, sweeps: int) -> None:
         elif name == "table":
             for sweep in study.sweeps:
                 write_layers(sweep, results / f"layers/{sweep.name}.csv")
-            write_energies(study, store, results, root=ROOT)
+            write_energies(jobs_of(study, ROOT), (*study.sweeps, *study.architecture_sweeps), store, results)
         else:
             stages = {"growth": ["theory_ratio", "growth"], "laws": ["laws"]}.get(name, [])
             figures = ["growth", "breakdown", "laws", "dram_bound"] if name == "figures" else []

@@ -378,10 +378,9 @@ def read_sealed_json(path: Path) -> dict[str, Any]:
     return dict(found)
 
 
-def write_yaml(path: Path, value: Any, *, header: str = "") -> None:
-    """Write ``value`` as block YAML to ``path`` whole or not at all, after the comment ``header``."""
-    comment = "".join(f"# {line}\n" for line in header.splitlines())
-    write_text(path, comment + yaml.safe_dump(value, sort_keys=False, width=120, default_flow_style=None))
+def write_yaml(path: Path, value: Any) -> None:
+    """Write ``value`` as block YAML to ``path`` whole or not at all."""
+    write_text(path, yaml.safe_dump(value, sort_keys=False, width=120, default_flow_style=None))
 
 
 def is_file(path: Path) -> bool:

@@ -11,7 +11,7 @@ import errno
 import os
 from pathlib import Path
 
-from jouleloop.errors import Fault, JouleloopError
+from jouleloop.errors import Fault, JouleloopError, raise_all
 
 try:
     import resource
@@ -55,8 +55,7 @@ def check() -> dict[str, int]:
         for name, limit in limits.items()
         if limit < LEAST[name]
     ]
-    if faults:
-        raise MemoryLimitError(faults)
+    raise_all(faults, MemoryLimitError)
     return limits
 
 

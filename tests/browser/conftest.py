@@ -15,6 +15,7 @@ from jouleloop.config.load import load_study
 from jouleloop.report.html.page import write_report
 from jouleloop.report.html.sources import read_tables
 from jouleloop.stats.options import StatisticsOptions
+from jouleloop.study.plan import jobs_of
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.collect import write_energies
 from jouleloop.tables.growth import analyse, write_analysis
@@ -70,7 +71,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         entry["energy"] = str(ROOT / entry["energy"][0])  # the reference table has all that these layers need
     study = load_study(config | {"sweeps": ["growing", "named"], "networks": ["net"]}, project)
     folder = project / "results"
-    write_energies(study, ResultStore(folder / "store"), folder)
+    write_energies(jobs_of(study), (*study.sweeps, *study.architecture_sweeps), ResultStore(folder / "store"), folder)
     energies, _ = read_table(folder / "energies.parquet", ENERGIES)
     write_analysis(analyse(energies, study.tested, study.config.statistics), folder)
     write_table(folder / "networks", network_table(energies, study.networks), NETWORKS)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jouleloop.config.load import load_study
 from jouleloop.errors import InputError
 from jouleloop.names import safe_cell, safe_name
-from jouleloop.study.chunks import cut, distinct_layers, layer_identity
+from jouleloop.study.chunks import cut, distinct_layers
 from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.sweep import load_network, load_sweep, sweep_points
 from jouleloop.workload.sweep_schema import Range, SweepFile
@@ -134,7 +134,7 @@ def test_output_size_is_what_a_loop_counts(size: int, kernel: int, stride: int, 
 def test_chunks_hold_every_layer_once(sizes: list[tuple[int, int]], count: int) -> None:
     layers = [parse_layer(f"fc:{c}x{m}") for c, m in set(sizes)]
     chunks = cut(layers, min(count, len(layers)))
-    assert sorted(layer_identity(x) for chunk in chunks for x in chunk) == sorted(map(layer_identity, layers))
+    assert sorted(x.identity for chunk in chunks for x in chunk) == sorted(x.identity for x in layers)
     assert cut(list(reversed(layers)), len(chunks)) == chunks
 
 
@@ -152,4 +152,4 @@ def test_names_stay_inside_the_folder(text: str) -> None:
 def test_sizes_of_a_layer_are_its_identity() -> None:
     assert len(distinct_layers([])) == 0
     layer = parse_layer("fc:1x1")
-    assert len(layer_identity(layer)) == 1 + len(layer.kind.fields)
+    assert len(layer.identity) == 1 + len(layer.kind.fields)

@@ -18,6 +18,7 @@ from jouleloop.cli.own_folder import Destination
 from jouleloop.cli.show_network import show_networks
 from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.watching import say_if_compiling, told_as_stored
+from jouleloop.columns import read_table
 from jouleloop.files import remove_left_over
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.optimum.limit import Progress as SearchProgress
@@ -28,7 +29,8 @@ from jouleloop.study.runlog import log_to
 from jouleloop.study.store import ResultStore
 from jouleloop.study.summary import Searches, summary_text, write_summary
 from jouleloop.study.variants import distinct_points, run_points
-from jouleloop.tables.collect import summary_of, write_energy_tables
+from jouleloop.tables.collect import summary_of, write_energies
+from jouleloop.tables.layouts import ENERGIES
 from jouleloop.terminal.console import stderr, stdout
 from jouleloop.terminal.splice import spliced
 from jouleloop.units import WORDS, unit_of
@@ -73,18 +75,20 @@ def search_all(
     with log_to(log):
         with told_as_stored():
             searches = _search(sweeps, jobs, store)
-        table, timings = write_energy_tables(jobs, sweeps, store, output)
-    words = unit_of(table["estimator"]) == WORDS
+        table, timings = write_energies(jobs, sweeps, store, output)
+    words = unit_of(job.target.costs.table for job in jobs.values()) == WORDS
     for points in sweeps:
+        if points.attributes or points.is_network:
+            rows = read_table(output / f"{ENERGIES.file}.parquet", ENERGIES, where={"sweep": [points.name]})[0]
         if points.attributes:
             # Drawing needs matplotlib, which is slow to import.
             from jouleloop.report.draw import write_architecture_sweep  # noqa: PLC0415
 
-            write_architecture_sweep(table, points, output)
+            write_architecture_sweep(rows, points, output)
         if points.is_network:
             from jouleloop.tables.collect import write_networks  # noqa: PLC0415
 
-            networks = write_networks(table, jobs, points, output)
+            networks = write_networks(rows, jobs, points, output)
             if show:
                 show_networks(networks, words=words)
     summary = summary_of(table, timings, searches)

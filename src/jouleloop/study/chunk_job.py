@@ -6,7 +6,8 @@ from typing import Any
 
 from jouleloop.config.load import typed
 from jouleloop.config.model import Config
-from jouleloop.study.plan import chunk_layers, search_chunk, write_chunk
+from jouleloop.study.compute import run_chunk
+from jouleloop.study.plan import chunk_layers, jobs_of, write_chunk
 from jouleloop.study.progress import chunk_progress, long_searches
 from jouleloop.study.runlog import LOGS, current_run
 from jouleloop.study.store import ResultStore
@@ -38,6 +39,8 @@ def search_into(
     """
     config = validate(Config, typed(configuration), "config")
     found = chunk_layers(config, chunk, options["layers"], layers)
-    progress, tell = chunk_progress(LOGS, output.parent, output.stem), long_searches(output.stem)
-    report = search_chunk(config, architecture, found, ResultStore(store), progress=progress, tell=tell)
+    shapes = dict.fromkeys(layer.kind.shape_of(layer.values) for layer in found)
+    job = jobs_of(config, only=architecture, shapes=shapes)[architecture]
+    job.watched(long_searches(output.stem))
+    report = run_chunk(job, found, ResultStore(store), chunk_progress(LOGS, output.parent, output.stem))
     write_chunk(output, report, options, current_run(LOGS)["run"])

@@ -4,9 +4,10 @@ import hashlib
 import heapq
 import math
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
+from jouleloop.division import factorised
 from jouleloop.errors import InputError
 from jouleloop.files import read_text, write_text
 from jouleloop.workload.layer import Layer
@@ -17,37 +18,17 @@ from jouleloop.workload.sweep import Sweep
 _BALANCED, _FULL = 4, 256
 
 
-def layer_identity(layer: Layer) -> tuple[Any, ...]:
-    """Return what tells a layer from others: its sizes, not its name."""
-    return layer.identity
-
-
 def distinct_layers(sweeps: Iterable[Sweep]) -> list[Layer]:
     """Return every layer of ``sweeps`` once, sorted by its sizes and without its name."""
-    found = {layer_identity(point.layer): point.layer.renamed("") for sweep in sweeps for point in sweep.points}
+    found = {point.layer.identity: point.layer.renamed("") for sweep in sweeps for point in sweep.points}
     return [found[key] for key in sorted(found)]
-
-
-def _factorizations(bound: int, levels: int) -> float:
-    """Return in how many ways ``bound`` is an ordered product of ``levels`` factors."""
-    count, divisor = 1, 2
-    while divisor * divisor <= bound:
-        power = 0
-        while bound % divisor == 0:
-            bound //= divisor
-            power += 1
-        count *= math.comb(power + levels - 1, levels - 1)
-        divisor += 1
-    if bound > 1:
-        count *= levels
-    return float(count)
 
 
 def estimated_seconds(layer: Layer) -> float:
     """Return a rough estimate of the search time of ``layer`` on one core, in seconds.
 
     Only the balance of the chunks rests on it, never a result. The search grows with the number of factorizations of
-    the dimensions that architectures may tile, to a power found by measurement.
+    the dimensions that architectures may tile over four levels, to a power found by measurement.
     """
     size = 1.0
     kind = layer.kind
@@ -55,7 +36,7 @@ def estimated_seconds(layer: Layer) -> float:
     filters = {window.filter for window in kind.base_windows}
     for position in kind.bound_positions:
         if kind.fields[position][0] not in filters:
-            size *= _factorizations(layer.values[position], 4)
+            size *= math.prod(math.comb(power + 3, 3) for _, power in factorised(layer.values[position]))
     own = layer.sizes if windows else {}
     if kind.base_windows and all(own[name] == 1 for name in windows):
         return 0.003 + 1.2e-8 * size
@@ -82,15 +63,15 @@ def cut(layers: Sequence[Layer], count: int) -> list[list[Layer]]:
     if _by_hash(len(layers), count):
         for layer in layers:
             chunks[int(_digest([layer]), 16) % count].append(layer)
-        return [sorted(chunk, key=layer_identity) for chunk in chunks]
-    seconds = {layer_identity(layer): estimated_seconds(layer) for layer in layers}
-    ordered = sorted(layers, key=lambda layer: (-seconds[layer_identity(layer)], layer_identity(layer)))
+        return [sorted(chunk, key=attrgetter("identity")) for chunk in chunks]
+    seconds = {layer.identity: estimated_seconds(layer) for layer in layers}
+    ordered = sorted(layers, key=lambda layer: (-seconds[layer.identity], layer.identity))
     heap = [(0.0, index) for index in range(count)]
     for layer in ordered:
         work, index = heapq.heappop(heap)
         chunks[index].append(layer)
-        heapq.heappush(heap, (work + seconds[layer_identity(layer)], index))
-    return [sorted(chunk, key=layer_identity) for chunk in chunks]
+        heapq.heappush(heap, (work + seconds[layer.identity], index))
+    return [sorted(chunk, key=attrgetter("identity")) for chunk in chunks]
 
 
 def chunk_digest(layers: Iterable[Layer]) -> str:

@@ -5,7 +5,6 @@ resumable as the search, and a point that cannot be confirmed is a result with a
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import jouleloop
@@ -110,11 +109,9 @@ def confirming_engine(study: Study) -> Engine:
     return engine_of(study.config, study.config.confirm or "timeloop")
 
 
-def confirm_chunk(
-    study: Study, architecture: str, layers: Sequence[Layer], store: ResultStore, *, root: Path = Path()
-) -> ChunkReport:
+def confirm_chunk(study: Study, architecture: str, layers: Sequence[Layer], store: ResultStore) -> ChunkReport:
     """Evaluate the optima of the layers of one chunk on one architecture with the engine that confirms."""
-    job = jobs_of(study, root, only=architecture)[architecture]
+    job = jobs_of(study, only=architecture)[architecture]
     return run_confirmation(job, confirming_engine(study), layers, store)
 
 

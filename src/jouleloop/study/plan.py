@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,12 @@ from jouleloop.config.model import ArchitectureEntry, Config
 from jouleloop.engines.protocol import SearchOptions
 from jouleloop.errors import InputError
 from jouleloop.files import write_sealed_json
-from jouleloop.optimum.limit import Tell
 from jouleloop.study.chunks import chunk_count, chunk_digest, cut, distinct_layers, read_layers
-from jouleloop.study.compute import ChunkReport, Job, run_chunk
+from jouleloop.study.compute import ChunkReport, Job
 from jouleloop.study.engines import engine_of
 from jouleloop.study.keys import code_digest, digest, engine_identity
-from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetFiles, TargetSet, load_targets
-from jouleloop.study.variants import distinct_points, run_points
+from jouleloop.study.variants import distinct_points
 from jouleloop.workload.layer import CONV, Layer
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.variants import Variant
@@ -92,24 +90,6 @@ def chunk_layers(config: Config, name: str, expected: str, path: Path, root: Pat
     return layers
 
 
-def search_chunk(
-    config: Config,
-    architecture: str,
-    layers: Sequence[Layer],
-    store: ResultStore,
-    *,
-    root: Path = Path(),
-    progress: Callable[[int, int], None] | None = None,
-    tell: Tell | None = None,
-) -> ChunkReport:
-    """Search the layers of one chunk on one architecture; ``tell`` is told how every search goes."""
-    shapes = dict.fromkeys(layer.kind.shape_of(layer.values) for layer in layers)
-    job = jobs_of(config, root, only=architecture, shapes=shapes)[architecture]
-    if tell:
-        job.watched(tell)
-    return run_chunk(job, layers, store, progress)
-
-
 def plan_variants(study: Study, architecture: str) -> VariantChunks:
     """Return the points of sweeps that vary an architecture cut into chunks; as many for each architecture."""
     every = distinct_points(study.architecture_sweeps)
@@ -118,23 +98,6 @@ def plan_variants(study: Study, architecture: str) -> VariantChunks:
     count = _chunk_count(study, [layer for _, layer in every])
     points = distinct_points(sweep for sweep in study.architecture_sweeps if sweep.runs_on(architecture))
     return {f"{index:04d}": points[index::count] for index in range(count)}
-
-
-def search_variants(
-    study: Study,
-    architecture: str,
-    chunk: str,
-    store: ResultStore,
-    *,
-    root: Path = Path(),
-    progress: Callable[[int, int], None] | None = None,
-    tell: Tell | None = None,
-) -> ChunkReport:
-    """Search one chunk of the points of sweeps that vary an architecture."""
-    job = jobs_of(study, root, only=architecture)[architecture]
-    if tell:
-        job.watched(tell)
-    return run_points(job, plan_variants(study, architecture)[chunk], store, progress)
 
 
 def write_chunk(path: Path, report: ChunkReport, options: Mapping[str, Any] | None = None, run: str = "") -> None:

@@ -17,9 +17,7 @@ from jouleloop.study.store import ResultStore
 from jouleloop.workload.layer import Layer
 
 
-def request_chunk(
-    study: Study, architecture: str, layers: Sequence[Layer], store: ResultStore, *, root: Path = Path()
-) -> list[str]:
+def request_chunk(study: Study, architecture: str, layers: Sequence[Layer], store: ResultStore) -> list[str]:
     """Write the runs that a chunk's layers need into the folder ``timeloop.runs``; return their names, each once.
 
     For ``engine: timeloop`` these are the searches of all layers without a stored result, else the evaluations of all
@@ -31,7 +29,7 @@ def request_chunk(
     if options.runs is None:
         raise InputError(Fault("no folder of runs is configured", None, "timeloop.runs"))
     engine = TimeloopEngine(options, runner=RunRequests(options.runs))
-    job = jobs_of(study, root, only=architecture)[architecture]
+    job = jobs_of(study, only=architecture)[architecture]
     if study.config.engine == engine.name:
         job = replace(job, engine=engine)
     else:

@@ -3,15 +3,16 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.choice import EnergySource, costs_of, sources_of
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import SEMANTICS, Target
-from jouleloop.errors import Fault, InputError, JouleloopError, unknown
+from jouleloop.errors import InputError, JouleloopError, gather, unknown
 from jouleloop.expressions import one_budget
 from jouleloop.files import shown_path
 from jouleloop.mapspace.constraints import AxesName, Constraints, SpaceName
@@ -83,21 +84,18 @@ class TargetSet:
         self.arch: Architecture = read_architecture(
             files.arch, variables=dict(files.variables), changes=files.changes, later=later
         )
-        faults: list[Fault] = []
+        shapes = tuple(shapes)
+        found: Any = gather(self._estimated, *(partial(self._constraints, shape) for shape in shapes))
+        self.costs: EnergyCosts = found.pop(0)
+        self._targets = {
+            s: Target(self.arch, self.costs, given, semantics) for s, given in zip(shapes, found, strict=True)
+        }
+
+    def _estimated(self) -> EnergyCosts:
         try:
-            self.costs: EnergyCosts = costs_of(self.arch, files.sources)
+            return costs_of(self.arch, self.files.sources)
         except JouleloopError as error:
-            faults += error.at(files.arch).faults
-        self._targets: dict[ProblemShape, Target] = {}
-        found: dict[ProblemShape, Constraints] = {}
-        for shape in shapes:
-            try:
-                found[shape] = self._constraints(shape)
-            except JouleloopError as error:
-                faults += error.faults
-        if faults:
-            raise InputError(faults)
-        self._targets |= {shape: Target(self.arch, self.costs, given, semantics) for shape, given in found.items()}
+            raise error.at(self.files.arch) from error
 
     @property
     def shapes(self) -> tuple[ProblemShape, ...]:
@@ -142,13 +140,5 @@ def load_targets(
     entries: Mapping[str, TargetFiles], semantics: str, shapes: Iterable[ProblemShape] = (CONV,)
 ) -> dict[str, TargetSet]:
     """Return all targets by name for these shapes; raise `InputError` with the faults of all of them together."""
-    found: dict[str, TargetSet] = {}
-    faults: list[Fault] = []
-    for name, files in entries.items():
-        try:
-            found[name] = TargetSet(files, semantics, shapes)
-        except JouleloopError as error:
-            faults += error.faults
-    if faults:
-        raise InputError(faults)
-    return found
+    found = gather(*(partial(TargetSet, files, semantics, shapes) for files in entries.values()))
+    return dict(zip(entries, found, strict=True))

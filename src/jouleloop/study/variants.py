@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 
 from jouleloop.errors import JouleloopError
-from jouleloop.study.chunks import layer_identity
 from jouleloop.study.compute import ChunkReport, Job, run_chunk
 from jouleloop.study.keys import digest
 from jouleloop.study.store import ResultStore
@@ -21,7 +20,7 @@ def distinct_points(sweeps: Iterable[Sweep]) -> list[tuple[Variant, Layer]]:
     for sweep in sweeps:
         for point in sweep.points:
             layer = point.layer.renamed("")
-            found.setdefault(point.variant, {})[layer_identity(layer)] = layer
+            found.setdefault(point.variant, {})[layer.identity] = layer
     return [
         (variant, layers[identity])
         for variant in sorted_variants(found)

@@ -15,7 +15,7 @@ from jouleloop.study.provenance import provenance
 from jouleloop.study.runlog import LOGS, Usage, current_run, usages
 from jouleloop.study.store import ResultStore
 from jouleloop.study.summary import SLOWEST, RunSummary, Searches, searches_of, summarise, write_summary
-from jouleloop.tables.energies import energies_table, energy_batches, layer_batches, sources_table
+from jouleloop.tables.energies import energy_batches, layer_batches, sources_table
 from jouleloop.tables.layouts import ENERGIES, ENERGY_SOURCES, LAYERS, NETWORKS, TIMINGS
 from jouleloop.tables.network_bound import with_theory
 from jouleloop.tables.networks import network_table
@@ -32,12 +32,15 @@ def collect(study: Study, folder: Path, chunks: Iterable[Path]) -> None:
     """
     for sweep in study.sweeps:
         write_layers(sweep, folder / f"layers/{sweep.name}.csv")
-    table, timings = write_energies(study, ResultStore(folder / "store"), folder)
+    store = ResultStore(folder / "store")
+    table, timings = write_energies(jobs_of(study), (*study.sweeps, *study.architecture_sweeps), store, folder)
+    for damaged in store.damaged:
+        LOG.warning("%s: damaged, its points were computed again; the file can be removed", damaged)
     write_summary(folder / "summary.json", study_summary(table, timings, chunks, LOGS))
 
 
 def write_energies(
-    study: Study, store: ResultStore, folder: Path, *, root: Path = Path(), jobs: Mapping[str, Job] | None = None
+    jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore, folder: Path
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Write energies, ``timings.csv`` and ``energy_sources.csv`` into ``folder``, part by part: they may be large.
 
@@ -46,17 +49,9 @@ def write_energies(
     tuple
         What a summary is made of: architecture and status of every row, and of each part the slowest searches.
     """
-    jobs = jobs or jobs_of(study, root)
-    with energies_in(_unit_of(jobs)):
-        return _write_energies(jobs, (*study.sweeps, *study.architecture_sweeps), store, folder)
-
-
-def _write_energies(
-    jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore, folder: Path
-) -> tuple[pd.DataFrame, pd.DataFrame]:
     rows: list[pd.DataFrame] = []
     slowest: list[pd.DataFrame] = []
-    with replacing(folder / "timings.csv") as path:
+    with energies_in(_unit_of(jobs)), replacing(folder / "timings.csv") as path:
 
         def parts() -> Iterator[pd.DataFrame]:
             for number, (energies, timings) in enumerate(energy_batches(jobs, sweeps, store)):
@@ -66,9 +61,7 @@ def _write_energies(
                 yield energies
 
         write_batches(folder / ENERGIES.file, parts(), ENERGIES, provenance(jobs, sweeps))
-    write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps), ENERGY_SOURCES)
-    for damaged in store.damaged:
-        LOG.warning("%s: damaged, its points were computed again; the file can be removed", damaged)
+        write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps), ENERGY_SOURCES)
     return pd.concat(rows, ignore_index=True), pd.concat(slowest, ignore_index=True)
 
 
@@ -77,18 +70,6 @@ def write_layers(sweep: Sweep, path: Path) -> None:
     with replacing(path) as temporary:
         for number, table in enumerate(layer_batches(sweep)):
             append_csv(temporary, table, LAYERS, first=not number)
-
-
-def write_energy_tables(
-    jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore, folder: Path
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Do the same for ``sweeps`` that are searched by ``jobs``."""
-    table, timings = energies_table(jobs, sweeps, store)
-    with energies_in(_unit_of(jobs)):
-        write_table(folder / ENERGIES.file, table, ENERGIES, provenance(jobs, sweeps))
-        write_csv(folder / "timings.csv", timings, TIMINGS)
-        write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps), ENERGY_SOURCES)
-    return table, timings
 
 
 def _unit_of(jobs: Mapping[str, Job]) -> str:

@@ -25,11 +25,9 @@ from jouleloop.workload.sweep import Sweep
 _VERDICTS = tuple(f"{name}_is" for name in QUANTITIES)
 
 
-def write_crosscheck(
-    study: Study, store: ResultStore, folder: Path, *, root: Path = Path()
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def write_crosscheck(study: Study, store: ResultStore, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Write ``crosscheck.csv`` and ``crosscheck_summary.csv`` into ``folder``; return both tables."""
-    points, summary = crosscheck_table(jobs_of(study, root), confirming_engine(study), study.sweeps, store)
+    points, summary = crosscheck_table(jobs_of(study), confirming_engine(study), study.sweeps, store)
     write_table(folder / CROSSCHECK.file, points, CROSSCHECK)
     write_table(folder / CROSSCHECK_SUMMARY.file, summary, CROSSCHECK_SUMMARY)
     return points, summary

@@ -10,7 +10,6 @@ from jouleloop.errors import Fault, JouleloopError, raise_all
 from jouleloop.mapping.compact import kept_text
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.result import SearchResult
-from jouleloop.study.chunks import layer_identity
 from jouleloop.study.compute import Job, Record, run_chunk
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.layers import each_kind_of_row, layer_rows
@@ -142,7 +141,7 @@ def _results(
     timings: list[pd.DataFrame] = []
     row_of: dict[Variant, dict[tuple[Any, ...], int]] = {}
     for variant in dict.fromkeys(point.variant for point in points):
-        layers = {layer_identity(point.layer): point.layer for point in points if point.variant == variant}
+        layers = {point.layer.identity: point.layer for point in points if point.variant == variant}
         first = sum(map(len, found))
         changed = job.at(variant)
         if isinstance(changed, JouleloopError):
@@ -155,7 +154,7 @@ def _results(
         places = first + records.index.get_indexer(pd.Index(by_key))
         row_of[variant] = dict(zip(layers, places.tolist(), strict=True))
         found.append(records)
-    order = [row_of[point.variant][layer_identity(point.layer)] for point in points]
+    order = [row_of[point.variant][point.layer.identity] for point in points]
     rows = pd.concat(found, ignore_index=True).drop(columns="seconds", errors="ignore").take(order)
     return rows.reset_index(drop=True), pd.concat(timings, ignore_index=True) if timings else pd.DataFrame()
 

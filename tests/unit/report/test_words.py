@@ -10,6 +10,7 @@ from jouleloop.columns import read_table
 from jouleloop.config.load import Study, load_study
 from jouleloop.report.run_tables import RunTables
 from jouleloop.stats.columns import FITS, VERDICTS
+from jouleloop.study.plan import jobs_of
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.collect import write_energies
 from jouleloop.tables.layouts import ENERGIES
@@ -39,7 +40,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path]:
         entry.update({key: str(ROOT / entry[key]) for key in ("arch", "constraints")}, energy="counts")
     config |= {"sweeps": ["growing"], "networks": ["net"], "outputs": {"figure_formats": ["svg"]}}
     study, folder = load_study(config, project), project / "results"
-    write_energies(study, ResultStore(folder / "store"), folder)
+    write_energies(jobs_of(study), (*study.sweeps, *study.architecture_sweeps), ResultStore(folder / "store"), folder)
     make(
         study,
         folder,

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from jouleloop.config.load import Study, load_study
+from jouleloop.study.plan import jobs_of
 from jouleloop.study.store import ResultStore
 from jouleloop.tables import derived
 from jouleloop.tables.collect import write_energies
@@ -40,7 +41,7 @@ def study_of(folder: Path, names: list[str], *, more: int = 0) -> Study:
 def made(folder: Path, study: Study, monkeypatch: pytest.MonkeyPatch) -> Derived:
     monkeypatch.chdir(ROOT)
     results = folder / "results"
-    write_energies(study, ResultStore(results / "store"), results)
+    write_energies(jobs_of(study), (*study.sweeps, *study.architecture_sweeps), ResultStore(results / "store"), results)
     return Derived(study, results)
 
 
