@@ -4,7 +4,8 @@ import math
 from collections import Counter
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from jouleloop.report.html import environment
 
 _SHOWN = 200
 _ORDERS = ("equal", "lower", "higher")
@@ -24,11 +25,8 @@ def crosscheck_page(points: pd.DataFrame, summary: pd.DataFrame) -> str:
         columns = ["architecture", "sweep", "layer", "status", "largest_difference", "largest_at", "reason"]
         more = f" (the first {_SHOWN} of {len(unequal)})" if len(unequal) > _SHOWN else ""
         tables[f"Points that do not agree{more}"] = unequal[columns].head(_SHOWN).astype(object)
-    environment = Environment(
-        loader=PackageLoader("jouleloop.report.html"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
-    return environment.get_template("crosscheck.html.j2").render(
+    template = environment(keep_trailing_newline=True).get_template("crosscheck.html.j2")
+    return template.render(
         points=len(points),
         by=", ".join(sorted(set(points["confirmed_by"]))),
         semantics=", ".join(sorted(set(points["semantics"]))),

@@ -35,60 +35,43 @@ from jouleloop.report.style import (
 
 
 def growth_figure(
-    analysis: Tests,
-    sweep: str,
-    architecture: str | None = None,
-    response: str = "data_pj",
-    published: pd.DataFrame | None = None,
+    analysis: Tests, sweep: str, architecture: str, published: pd.DataFrame | None = None
 ) -> ReportFigure:
-    """Draw one sweep: a panel an architecture, bars for the response, dashed the fitted expected growth.
+    """Draw one sweep on one architecture: bars for the data energy, dashed the fitted expected growth.
 
-    Raises `InputError` for a sweep, architecture or response that was not analysed.
+    Raises `InputError` for a sweep or architecture that was not analysed.
 
-    All architectures are shown where none is named. ``published`` are values of another source to overlay: columns
-    architecture, variable, value (in the unit of the response).
+    ``published`` are energies to overlay, as by `jouleloop.tables.published.read_published`.
     """
-    names = architectures_of(analysis.verdicts, sweep, architecture, response)
-    rows: list[dict[Hashable, Any]] = []
     with styled():
-        figure, axes = new_figure(1, len(names))
-        for panel, name in zip(axes[0], names, strict=True):
-            rows.append(_draw_growth(panel, analysis, sweep, name, response))
-            if published is not None:
-                shown = published[published["architecture"] == name]
-                panel.plot(
-                    shown["variable"], shown["value"], "o", ms=2.5, mfc="none", color=PUBLISHED, label="published"
-                )
-                # The axis was fixed for the bars; published values may stand above them.
-                highest = float(shown["value"].max()) if len(shown) else 0.0
-                panel.set_ylim(top=max(panel.get_ylim()[1], 1.05 * highest))
-            panel.set_title(str(name).capitalize())
-            values = points_of(analysis, sweep, name, response)["measured"].to_numpy()
-            falling = values.size > 1 and values[0] > values[-1]
-            panel.legend(loc="upper right" if falling else "upper left")
+        figure, [[panel]] = new_figure(1, 1)
+        row = _draw_growth(panel, analysis, sweep, architecture)
+        if published is not None:
+            energies = published["published_data_pj"]
+            panel.plot(published["parameter"], energies, "o", ms=2.5, mfc="none", color=PUBLISHED, label="published")
+            # The axis was fixed for the bars; published values may stand above them.
+            panel.set_ylim(top=max(panel.get_ylim()[1], 1.05 * float(energies.max())))
+        panel.set_title(architecture.capitalize())
+        values = points_of(analysis, sweep, architecture)["measured"].to_numpy()
+        falling = values.size > 1 and values[0] > values[-1]
+        panel.legend(loc="upper right" if falling else "upper left")
     what = f"Sweep {sweep}: bars or dots are the layers, dashed is the least-squares fit of the expected growth."
     if published is not None:
         what += " Circles are published values."
-    stem = "_".join([sweep, *([architecture] if architecture else []), response.removesuffix("_pj")])
-    return ReportFigure(f"growth_{stem}", figure, growth_caption(rows, what=what))
+    return ReportFigure(f"growth_{sweep}_{architecture}", figure, growth_caption([row], what=what))
 
 
-def figure4(
-    analysis: Tests,
-    sweeps: Sequence[str] = FIGURE4_SWEEPS,
-    architectures: Sequence[str] = FIGURE4_ARCHITECTURES,
-    response: str = "data_pj",
-) -> ReportFigure:
+def figure4(analysis: Tests, architectures: Sequence[str] = FIGURE4_ARCHITECTURES) -> ReportFigure:
     """Draw Figure 4 of paper 002: data energy in n, m and mn from top to bottom, Simba left and Eyeriss right.
 
-    Raises `InputError` for a sweep, architecture or response that was not analysed.
+    Raises `InputError` for a sweep or architecture that was not analysed.
     """
     rows: list[dict[Hashable, Any]] = []
     with styled():
-        figure, axes = new_figure(len(sweeps), len(architectures))
-        for line, sweep in zip(axes, sweeps, strict=True):
+        figure, axes = new_figure(len(FIGURE4_SWEEPS), len(architectures))
+        for line, sweep in zip(axes, FIGURE4_SWEEPS, strict=True):
             for panel, architecture in zip(line, architectures, strict=True):
-                row = _draw_growth(panel, analysis, sweep, architecture, response)
+                row = _draw_growth(panel, analysis, sweep, architecture)
                 panel.set_title(f"{architecture.capitalize()}, {row['variable']}: {row['verdict']}")
                 rows.append(row)
         axes[0][0].legend(loc="upper left")
@@ -102,37 +85,32 @@ def figure4(
     return ReportFigure("figure4", figure, growth_caption(rows, what=what))
 
 
-def architectures_figure(
-    energies: pd.DataFrame, analysis: Tests, sweep: str, response: str = "data_pj"
-) -> ReportFigure:
-    """Draw the response per multiply-accumulate of all architectures in one panel.
+def architectures_figure(energies: pd.DataFrame, analysis: Tests, sweep: str) -> ReportFigure:
+    """Draw the data energy per multiply-accumulate of all architectures in one panel.
 
-    Raises `InputError` for a sweep or response that was not analysed.
+    Raises `InputError` for a sweep that was not analysed.
 
     ``energies`` is the table that was analysed, for the layers' dimensions.
     """
     rows: list[dict[Hashable, Any]] = []
     with styled():
-        figure, axes = new_figure(1, 1)
-        panel = axes[0][0]
+        figure, [[panel]] = new_figure(1, 1)
         largest = (0.0, 0.0)
-        compared = architectures_of(analysis.verdicts, sweep, response=response)
+        compared = architectures_of(analysis.verdicts, sweep)
         for name, colour, marker in zip(compared, SERIES, "osD^vPX*", strict=False):
-            points = points_of(analysis, sweep, name, response)
+            points = points_of(analysis, sweep, name)
             layers = energies[(energies["sweep"] == sweep) & (energies["architecture"] == name)].set_index("layer")
             macs = macs_of(layers).loc[points["layer"]].to_numpy(dtype=np.float64)
             x, y = points["variable"].to_numpy(), points["measured"].to_numpy() / macs
             panel.plot(x, y, marker, ms=2.5, color=colour, alpha=0.8, label=str(name).capitalize())
-            rows.append(one_row(analysis.verdicts, sweep, name, response))
+            rows.append(one_row(analysis.verdicts, sweep, name))
             largest = (max(largest[0], float(x.max(initial=0))), max(largest[1], float(y.max(initial=0))))
         size_axis(panel.xaxis, str(rows[0]["variable"]), largest[0])
         response_axis(panel.yaxis, str(rows[0]["unit"]), f"{rows[0]['response_label']} per MAC", largest[1])
         panel.set_ylim(bottom=0)
         panel.legend(loc="lower right", ncols=2)
     what = f"Sweep {sweep}: {rows[0]['response_label']} per multiply-accumulate, architectures side by side."
-    return ReportFigure(
-        f"architectures_{sweep}_{response.removesuffix('_pj')}", figure, growth_caption(rows, what=what)
-    )
+    return ReportFigure(f"architectures_{sweep}", figure, growth_caption(rows, what=what))
 
 
 def macs_of(layers: pd.DataFrame) -> pd.Series:
@@ -143,10 +121,9 @@ def macs_of(layers: pd.DataFrame) -> pd.Series:
     return layers[dimensions].astype(float).prod(axis=1)
 
 
-def _draw_growth(panel: Axes, analysis: Tests, sweep: str, architecture: str, response: str) -> dict[Hashable, Any]:
-    verdict = one_row(analysis.verdicts, sweep, architecture, response)
-    fit = one_row(analysis.fits, sweep, architecture, response)
-    points = points_of(analysis, sweep, architecture, response)
+def _draw_growth(panel: Axes, analysis: Tests, sweep: str, architecture: str) -> dict[Hashable, Any]:
+    verdict, fit = (one_row(table, sweep, architecture) for table in (analysis.verdicts, analysis.fits))
+    points = points_of(analysis, sweep, architecture)
     x, y = points["variable"].to_numpy(dtype=np.float64), points["measured"].to_numpy(dtype=np.float64)
     sizes = np.unique(x)
     spread = spans_decades(x) and bool((y > 0).all())

@@ -36,8 +36,7 @@ def architecture_figure(energies: pd.DataFrame, sweep: Sweep, architecture: str)
     others = [path for path in sweep.attributes if path != attribute and usable[path].nunique() > 1]
     lines = list(usable.groupby(["layer", *others], sort=False))
     with styled():
-        figure, axes = new_figure(1, 1)
-        panel = axes[0][0]
+        figure, [[panel]] = new_figure(1, 1)
         ticks = _positions(usable[attribute])
         if len(lines) == 1:
             _stack_levels(panel, energies, sweep, architecture, attribute, ticks)

@@ -23,8 +23,7 @@ def buffers_figure(bounds: pd.DataFrame, growth: pd.DataFrame, sweep: str) -> Re
     if points.empty:
         raise InputError(Fault("no fully-connected layer of the sweep has a mapping", value=sweep))
     with styled():
-        figure, axes = new_figure(1, 2)
-        left, right = axes[0]
+        figure, [[left, right]] = new_figure(1, 2)
         at = points["buffer_words"] / crossover_words(points)
         least = points["C"] + 2 * points["M"]
         law = (points["eq_28_words"].astype("float64") - points["C"] * points["M"]) / least

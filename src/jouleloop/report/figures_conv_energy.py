@@ -77,9 +77,9 @@ def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFi
 def _without_theory(sweep: SweepDescription) -> ReportFigure:
     text = "no layer of one group, one sample and one stride on both axes"
     with styled():
-        figure, axes = new_figure(1, 1)
-        axes[0][0].axis("off")
-        axes[0][0].text(0.5, 0.5, text, ha="center", va="center", transform=axes[0][0].transAxes)
+        figure, [[panel]] = new_figure(1, 1)
+        panel.axis("off")
+        panel.text(0.5, 0.5, text, ha="center", va="center", transform=panel.transAxes)
     return ReportFigure(
         "theory", figure, f"The energy model for convolutions says nothing of sweep {sweep.name}: {text}."
     )

@@ -36,48 +36,42 @@ _SAME = 1e-9
 _DWARFED = 0.3
 
 
-def breakdown_figure(energies: pd.DataFrame, sweep: SweepDescription, architecture: str | None = None) -> ReportFigure:
+def breakdown_figure(energies: pd.DataFrame, sweep: SweepDescription, architecture: str) -> ReportFigure:
     """Draw total energy as stacks: compute, then each level (colour) split by data space (hatch).
 
-    A row an architecture: left in joules, right as shares. Where the outermost level is nearly all of it, the shares
-    are those of the rest, since nothing else could be seen.
+    Left in joules, right as shares. Where the outermost level is nearly all of it, the shares are those of the rest,
+    since nothing else could be seen.
 
     Layers that share a size are averaged; of more than 64 sizes, evenly spaced ones are drawn.
 
     Raises `InputError` for an unknown sweep or architecture, or a table without energies per level and data space.
-
-    With an ``architecture`` only this one is shown; a panel each where none is named.
     """
-    names = architectures_of(energies, sweep.name, architecture)
-    counted = []
+    [name] = architectures_of(energies, sweep.name, architecture)
     with styled():
-        figure, axes = new_figure(len(names), 2)
-        for (left, right), name in zip(axes, names, strict=True):
-            rows = _usable(energies, sweep.name, name)
-            x = evaluate_variable(sweep.variable, rows)
-            parts = energy_parts(rows)
-            counted.append(f"{name.capitalize()} n = {len(rows)}")
-            legend_below(left, _draw_stacks(left, x, parts, sweep.label), ncols=3, at=0.4)
-            left.set_title(name.capitalize())
-            response_axis(left.yaxis, "pJ", "total energy", float(left.get_ylim()[1]))
-            total = np.sum(list(parts.values()), axis=0)
-            outer = next(level for level, _ in parts if level != "compute")
-            rest = np.sum([values for (level, _), values in parts.items() if level != outer], axis=0) / total
-            dwarfed = bool(rest.max() < _DWARFED)
-            shares = {key: values / total * (not (dwarfed and key[0] == outer)) for key, values in parts.items()}
-            _draw_stacks(right, x, shares, sweep.label)
-            right.set_title(f"all but {outer}" if dwarfed else "shares")
-            right.set_ylabel("share of total energy")
-            right.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
-            right.set_ylim(0, None if dwarfed else 1)
+        figure, [[left, right]] = new_figure(1, 2)
+        rows = _usable(energies, sweep.name, name)
+        x = evaluate_variable(sweep.variable, rows)
+        parts = energy_parts(rows)
+        legend_below(left, _draw_stacks(left, x, parts, sweep.label), ncols=3, at=0.4)
+        left.set_title(name.capitalize())
+        response_axis(left.yaxis, "pJ", "total energy", float(left.get_ylim()[1]))
+        total = np.sum(list(parts.values()), axis=0)
+        outer = next(level for level, _ in parts if level != "compute")
+        rest = np.sum([values for (level, _), values in parts.items() if level != outer], axis=0) / total
+        dwarfed = bool(rest.max() < _DWARFED)
+        shares = {key: values / total * (not (dwarfed and key[0] == outer)) for key, values in parts.items()}
+        _draw_stacks(right, x, shares, sweep.label)
+        right.set_title(f"all but {outer}" if dwarfed else "shares")
+        right.set_ylabel("share of total energy")
+        right.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
+        right.set_ylim(0, None if dwarfed else 1)
     caption = (
         f"Question: where does the energy of sweep {sweep.name} go? Stacked from below: compute, then every level of "
         "the storage hierarchy (colour), split by data space (hatch: none weights, rising lines inputs, falling lines "
-        f"outputs). Unit: J, right share of the total. {', '.join(counted)} layers; layers of one size "
-        "are averaged. "
-        "No test is made here; the levels' own growth is in the table of verdicts."
+        f"outputs). Unit: J, right share of the total. {name.capitalize()} n = {len(rows)} layers; layers of one size "
+        "are averaged. No test is made here; the levels' own growth is in the table of verdicts."
     )
-    return ReportFigure("_".join(["breakdown", sweep.name, *([architecture] if architecture else [])]), figure, caption)
+    return ReportFigure(f"breakdown_{sweep.name}_{name}", figure, caption)
 
 
 def energy_parts(rows: pd.DataFrame) -> dict[tuple[str, str], FloatArray]:
@@ -136,55 +130,50 @@ def _draw_stacks(panel: Axes, x: FloatArray, parts: dict[tuple[str, str], FloatA
     return handles
 
 
-def heat_map_figure(
-    energies: pd.DataFrame, sweep: str, architecture: str | None = None, response: str = "data_pj"
-) -> ReportFigure:
-    """Draw energy per multiply-accumulate over (n, m) = (C, M); layers without mapping stay white.
+def heat_map_figure(energies: pd.DataFrame, sweep: str, architecture: str) -> ReportFigure:
+    """Draw data energy per multiply-accumulate over (n, m) = (C, M); layers without mapping stay white.
 
     Raises `InputError` for an unknown sweep or architecture, a missing column, or a sweep with two layers of the same n
     and m.
     """
-    require_columns(energies, ["C", "M", response])
-    names = architectures_of(energies, sweep, architecture)
-    counted = []
+    require_columns(energies, ["C", "M", "data_pj"])
+    [name] = architectures_of(energies, sweep, architecture)
     import seaborn as sns  # noqa: PLC0415 - slow to import, and no other figure needs it
 
     with styled():
-        figure, axes = new_figure(1, len(names))
-        for panel, name in zip(axes[0], names, strict=True):
-            rows = _usable(energies, sweep, name)
-            if rows.duplicated(["C", "M"]).any():
-                raise InputError(Fault(f"sweep {sweep} has several layers with the same n and m: no map of (n, m)"))
-            everything = energies[(energies["sweep"] == sweep) & (energies["architecture"] == name)]
-            grid = (
-                rows.assign(per_mac=rows[response] / macs_of(rows))
-                .pivot_table(index="M", columns="C", values="per_mac")
-                .reindex(index=sorted(everything["M"].unique(), reverse=True), columns=sorted(everything["C"].unique()))
-            )
-            steps = max(1, len(grid) // 8)
-            top = float(np.nanquantile(grid.to_numpy(), 0.98)) if len(rows) else None
-            sns.heatmap(
-                grid,
-                ax=panel,
-                cmap=SEQUENTIAL,
-                xticklabels=steps,
-                yticklabels=steps,
-                vmax=top,
-                cbar_kws={"label": "pJ per MAC", "extend": "max"},
-                rasterized=True,
-            )
-            panel.set_title(name.capitalize())
-            panel.grid(visible=False)
-            panel.set_xlabel("inputs n")
-            panel.set_ylabel("outputs m")
-            counted.append(f"{name.capitalize()} n = {len(rows)} of {len(everything)}")
+        figure, [[panel]] = new_figure(1, 1)
+        rows = _usable(energies, sweep, name)
+        if rows.duplicated(["C", "M"]).any():
+            raise InputError(Fault(f"sweep {sweep} has several layers with the same n and m: no map of (n, m)"))
+        everything = energies[(energies["sweep"] == sweep) & (energies["architecture"] == name)]
+        grid = (
+            rows.assign(per_mac=rows["data_pj"] / macs_of(rows))
+            .pivot_table(index="M", columns="C", values="per_mac")
+            .reindex(index=sorted(everything["M"].unique(), reverse=True), columns=sorted(everything["C"].unique()))
+        )
+        steps = max(1, len(grid) // 8)
+        top = float(np.nanquantile(grid.to_numpy(), 0.98)) if len(rows) else None
+        sns.heatmap(
+            grid,
+            ax=panel,
+            cmap=SEQUENTIAL,
+            xticklabels=steps,
+            yticklabels=steps,
+            vmax=top,
+            cbar_kws={"label": "pJ per MAC", "extend": "max"},
+            rasterized=True,
+        )
+        panel.set_title(name.capitalize())
+        panel.grid(visible=False)
+        panel.set_xlabel("inputs n")
+        panel.set_ylabel("outputs m")
     caption = (
-        f"Question: which shapes of layer are cheap? Energy ({response}) per multiply-accumulate over "
-        f"the number of inputs n and of outputs m, sweep {sweep}. Unit: pJ per MAC. {', '.join(counted)} layers; "
-        "white: no mapping; the colours end at the 98 % quantile. No test is made here."
+        "Question: which shapes of layer are cheap? Energy (data_pj) per multiply-accumulate over "
+        f"the number of inputs n and of outputs m, sweep {sweep}. Unit: pJ per MAC. {name.capitalize()} "
+        f"n = {len(rows)} of {len(everything)} layers; white: no mapping; the colours end at the 98 % quantile. "
+        "No test is made here."
     )
-    stem = "_".join(["heatmap", sweep, *([architecture] if architecture else []), response.removesuffix("_pj")])
-    return ReportFigure(stem, figure, caption)
+    return ReportFigure(f"heatmap_{sweep}_{name}", figure, caption)
 
 
 def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_column: str) -> ReportFigure:
@@ -200,8 +189,7 @@ def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_col
         raise InputError(Fault("the energies table has no column 'dram_words_…'"))
     counted = []
     with styled():
-        figure, axes = new_figure(1, 2)
-        left, right = axes[0]
+        figure, [[left, right]] = new_figure(1, 2)
         ends: list[float] = []
         ratios: list[float] = []
         names = architectures_of(energies, sweep.name)

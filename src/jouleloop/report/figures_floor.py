@@ -19,8 +19,7 @@ def floor_figure(energies: pd.DataFrame, sweep: str, architecture: str) -> Repor
     ratio = (rows["published_pj"] / rows["total_pj"]).to_numpy(float)
     per_mac = (rows["data_pj"] / rows["macs"]).to_numpy(float)
     with styled():
-        figure, axes = new_figure(1, 2)
-        left, right = axes[0]
+        figure, [[left, right]] = new_figure(1, 2)
         published = (rows["published_data_pj"] / rows["macs"]).to_numpy(float)
         left.plot(macs, published, ".", ms=1.5, color=ORANGE, label="published", rasterized=True)
         left.plot(macs, per_mac, ".", ms=1.5, color=BLUE, label="ours", rasterized=True)

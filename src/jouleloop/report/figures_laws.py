@@ -32,22 +32,20 @@ _ENTRY_IN = 0.15
 _ROUNDING, _FLAT = 1e-12, 1e-3
 
 
-def law_figure(
-    laws: pd.DataFrame, points: pd.DataFrame, sweep: str, label: str, architecture: str | None = None
-) -> ReportFigure:
+def law_figure(laws: pd.DataFrame, points: pd.DataFrame, sweep: str, label: str) -> ReportFigure:
     """Draw every point in the colour of its law, a row an architecture.
 
     Left, the data energy as bars (or, where two sizes vary, the law over both); right, the data energy over what the
     most common law would give: a step wherever another class of mapping takes over.
 
-    Raises `InputError` for an unknown sweep or architecture.
+    Raises `InputError` for an unknown sweep.
 
     ``laws`` and ``points`` are as in results/laws.csv and results/law_points.csv, ``label`` is the sweep's variable in
     words.
     """
     if not len(points):
         raise InputError(Fault("no point has a law"))
-    names = architectures_of(points, sweep, architecture)
+    names = architectures_of(points, sweep)
     counted = []
     with styled():
         tables = [
@@ -83,7 +81,7 @@ def law_figure(
         f"mapping is cheapest. Unit: J. {'; '.join(counted)}. Decision rule: none is needed, every law is an exact sum "
         "of access counts times energies per access; coefficients in pJ."
     )
-    return ReportFigure("_".join(["laws", sweep, *([architecture] if architecture else [])]), figure, caption)
+    return ReportFigure(f"laws_{sweep}", figure, caption)
 
 
 def _draw_excess(panel: Axes, rows: pd.DataFrame, colours: dict[str, str], label: str) -> None:

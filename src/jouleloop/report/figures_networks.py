@@ -33,9 +33,8 @@ def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> R
     parts = {key: values * counts for key, values in energy_parts(layers).items()}
     heights = np.sum(list(parts.values()), axis=0)
     with styled():
-        figure, axes = new_figure(1, 1)
+        figure, [[panel]] = new_figure(1, 1)
         figure.set_size_inches(_WIDTH_IN, _HEIGHT_IN)
-        panel = axes[0][0]
         place = np.arange(len(layers), dtype=np.float64)
         handles = stack_bars(panel, place, 0.8, parts)
         if "theory_lower_pj" in layers:

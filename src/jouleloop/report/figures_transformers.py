@@ -21,8 +21,7 @@ def crossover_figure(parts: pd.DataFrame, sweep: str, architecture: str, label: 
     x = parts["variable"].to_numpy(dtype=np.float64)
     words = []
     with styled():
-        figure, axes = new_figure(1, 1)
-        panel = axes[0][0]
+        figure, [[panel]] = new_figure(1, 1)
         for part, colour, marker in zip(PARTS, SERIES, "osD", strict=False):
             y = parts[f"{part}_pj"].to_numpy(dtype=np.float64)
             panel.plot(x, y, marker, ls="-", lw=0.8, ms=2.5, color=colour, label=_LABELS[part])

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from jouleloop.report.html import environment
 from jouleloop.units import amount
 
 #: Chains whose nests are drawn.
@@ -30,11 +30,8 @@ def fused_page(
     pictures
         Figures as SVG.
     """
-    environment = Environment(
-        loader=PackageLoader("jouleloop.report.html"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
-    return environment.get_template("fused.html.j2").render(
+    template = environment(keep_trailing_newline=True).get_template("fused.html.j2")
+    return template.render(
         chains=[(title, chain) for title, chain in chains if chain.get("groups")][:MOST_NESTS],
         left_out=max(0, len(chains) - MOST_NESTS),
         growth=[] if growth is None else growth.astype(object).where(growth.notna(), None).to_dict("records"),

@@ -75,8 +75,6 @@ class FigureKind:
     `_OFFERS`."""
     needs: tuple[Layout, ...]
     """The tables it is drawn from."""
-    draw: str
-    """``module:function`` below `jouleloop.report`; called with the `RunTables` and the words in braces by name."""
     applies: Callable[[Study, Sweep], bool] = lambda _study, _sweep: True
     """Whether a sweep (or network) has it."""
     beyond: bool = False
@@ -131,12 +129,9 @@ class FigureKind:
             yield from (dict(zip(self.per, place, strict=True)) for place in product(*values))
 
     def figure(self, run: "RunTables", place: Mapping[str, str]) -> "ReportFigure | None":
-        """Return the drawing for one place, None where there is nothing to draw."""
-        module, _, function = self.draw.partition(":")
-        return cast(
-            "ReportFigure | None",
-            getattr(importlib.import_module(f"jouleloop.report.{module}"), function)(run, **place),
-        )
+        """Return what ``draw_<name>`` of `study_figures` draws for one place, None where there is nothing to draw."""
+        drawers = importlib.import_module("jouleloop.report.study_figures")  # which imports matplotlib
+        return cast("ReportFigure | None", getattr(drawers, f"draw_{self.name}")(run, **place))
 
 
 def _is_fc(_: Study, sweep: Sweep) -> bool:
@@ -186,127 +181,50 @@ def is_published(study: Study, sweep: Sweep) -> bool:
 
 
 FIGURES = (
-    FigureKind(
-        "figure4",
-        "figure4",
-        (ENERGIES,),
-        "study_figures:draw_figure4",
-        applies=has_figure4,
-        title="paper 002",
-    ),
+    FigureKind("figure4", "figure4", (ENERGIES,), applies=has_figure4, title="paper 002"),
     FigureKind(
         "growth",
         "{sweep}/growth_{architecture}",
         (ENERGIES,),
-        "study_figures:draw_growth",
         applies=lambda study, sweep: not _in_figure4(study, sweep),
     ),
-    FigureKind(
-        "breakdown",
-        "{sweep}/breakdown_{architecture}",
-        (ENERGIES,),
-        "study_figures:draw_breakdown",
-    ),
-    FigureKind(
-        "floor",
-        "{sweep}/floor_{architecture}",
-        (ENERGIES,),
-        "study_figures:draw_floor",
-        applies=_has_published_layers,
-    ),
-    FigureKind(
-        "laws",
-        "{sweep}/laws_{sweep}",
-        (LAWS, LAW_POINTS),
-        "study_figures:draw_laws",
-    ),
-    FigureKind(
-        "dram_bound",
-        "{sweep}/dram_bound_{sweep}",
-        (THEORY_RATIO,),
-        "study_figures:draw_dram_bound",
-        applies=_is_fc,
-    ),
-    FigureKind(
-        "network",
-        "networks/{network}_{architecture}",
-        (NETWORKS,),
-        "study_figures:draw_network",
-        title="networks",
-    ),
+    FigureKind("breakdown", "{sweep}/breakdown_{architecture}", (ENERGIES,)),
+    FigureKind("floor", "{sweep}/floor_{architecture}", (ENERGIES,), applies=_has_published_layers),
+    FigureKind("laws", "{sweep}/laws_{sweep}", (LAWS, LAW_POINTS)),
+    FigureKind("dram_bound", "{sweep}/dram_bound_{sweep}", (THEORY_RATIO,), applies=_is_fc),
+    FigureKind("network", "networks/{network}_{architecture}", (NETWORKS,), title="networks"),
     FigureKind(
         "crossover",
         "{sweep}/crossover_{architecture}",
         (ENERGIES,),
-        "study_figures:draw_crossover",
         applies=lambda study, sweep: has_parts(study.sweeps, sweep.name),
         beyond=True,
     ),
-    FigureKind(
-        "published",
-        "{sweep}/published",
-        (PUBLISHED,),
-        "study_figures:draw_published",
-        applies=is_published,
-    ),
-    FigureKind(
-        "conv_energy",
-        "{sweep}/theory",
-        (THEORY_CONV_ENERGY,),
-        "study_figures:draw_conv_energy",
-        applies=lambda _, sweep: sweep.kind == "conv",
-    ),
+    FigureKind("published", "{sweep}/published", (PUBLISHED,), applies=is_published),
+    FigureKind("conv_energy", "{sweep}/theory", (THEORY_CONV_ENERGY,), applies=lambda _, sweep: sweep.kind == "conv"),
     FigureKind(
         "imperfect",
         "{sweep}/imperfect",
         (THEORY_CONV_ENERGY,),
-        "study_figures:draw_imperfect",
         applies=lambda study, sweep: sweep.kind == "conv" and bool(imperfect_pairs(study)),
     ),
-    FigureKind(
-        "variants",
-        "{variant_sweep}/architecture_{architecture}",
-        (ENERGIES,),
-        "study_figures:draw_variants",
-        folder=True,
-    ),
+    FigureKind("variants", "{variant_sweep}/architecture_{architecture}", (ENERGIES,), folder=True),
     FigureKind(
         "buffers",
         "linear_law/{variant_sweep}",
         (THEORY_RATIO, BUFFER_GROWTH),
-        "study_figures:draw_buffers",
         applies=lambda study, sweep: _is_fc(study, sweep) and {p.layer.sizes["N"] for p in sweep.points} == {1},
     ),
-    FigureKind(
-        "capacity",
-        "{capacity_sweep}/capacity_{architecture}",
-        (CAPACITY, CAPACITY_SUMMARY),
-        "study_figures:draw_capacity",
-        folder=True,
-    ),
-    FigureKind(
-        "residuals",
-        "{sweep}/residuals_{architecture}",
-        (ENERGIES,),
-        "study_figures:draw_residuals",
-        always=False,
-    ),
+    FigureKind("capacity", "{capacity_sweep}/capacity_{architecture}", (CAPACITY, CAPACITY_SUMMARY), folder=True),
+    FigureKind("residuals", "{sweep}/residuals_{architecture}", (ENERGIES,), always=False),
     FigureKind(
         "architectures",
         "{sweep}/architectures",
         (ENERGIES,),
-        "study_figures:draw_architectures",
         applies=lambda study, _: len(study.config.architectures) > 1,
         always=False,
     ),
-    FigureKind(
-        "heat_map",
-        "{sweep}/heat_map_{architecture}",
-        (ENERGIES,),
-        "study_figures:draw_heat_map",
-        applies=_has_map,
-        always=False,
-    ),
+    FigureKind("heat_map", "{sweep}/heat_map_{architecture}", (ENERGIES,), applies=_has_map, always=False),
 )
 
 

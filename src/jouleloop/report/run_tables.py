@@ -5,7 +5,6 @@ import zlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -27,14 +26,6 @@ _UNDRAWN = ("key", "mapping", "kept")
 
 #: Layers of a sweep beyond which not all are drawn: a panel has fewer places to tell points apart.
 MOST_LAYERS = 20_000
-
-
-class _Read(NamedTuple):
-    """Tests of growth as their tables have them."""
-
-    verdicts: pd.DataFrame
-    fits: pd.DataFrame
-    residuals: pd.DataFrame
 
 
 class RunTables:
@@ -87,7 +78,7 @@ class RunTables:
         if self.tested or not self.has(ENERGIES):
             return self.study.unit
         first = next(sweep.name for sweep in self.study.every)
-        return unit_of(self.rows(first)["energy_table"].dropna())
+        return unit_of(self.table(ENERGIES, first)["energy_table"].dropna())
 
     @cached_property
     def architectures(self) -> list[str]:
@@ -97,10 +88,6 @@ class RunTables:
     def sweep(self, name: str) -> Sweep:
         """Return a sweep, a network or a sweep of an architecture by its name."""
         return next(s for s in self.study.every if s.name == name)
-
-    def rows(self, *sweeps: str) -> pd.DataFrame:
-        """Return the energies of sweeps."""
-        return self.table(ENERGIES, *sweeps)
 
     def content(self, layout: Layout, sweep: str) -> str:
         """Return a digest of the rows of a table that belong to a sweep or network, as far as figures show them."""
@@ -116,20 +103,20 @@ class RunTables:
     def analysis(self, *sweeps: str) -> Tests:
         """Return the statistics of the data energy of ``sweeps``, which is all that figures of growth show."""
         if sweeps not in self._analyses:
-            found: Tests | None = self._read_tests(sweeps) if self.tested else None
+            found = self._read_tests(sweeps) if self.tested else None
             if found is None:
                 options: StatisticsOptions = self.study.config.statistics.model_copy(update={"responses": ["data"]})
                 rows, _ = read_table(self._path(ENERGIES), ENERGIES, where={"sweep": sweeps}, columns=_is_drawn)
                 made = analyse(rows, [self.sweep(name) for name in sweeps], options)
                 steps = {name: self.step(name) for name in sweeps}
-                found = _Read(made.verdicts, made.fits, _some(made.residuals, steps))
+                found = Tests(made.verdicts, made.fits, _some(made.residuals, steps))
             self._analyses[sweeps] = found
         return self._analyses[sweeps]
 
-    def _read_tests(self, sweeps: Sequence[str]) -> "_Read | None":
+    def _read_tests(self, sweeps: Sequence[str]) -> Tests | None:
         """Return the tests that the run has made; None where the data energy of a sweep is not among them."""
         where = {"sweep": sweeps, "response": ["data_pj"]}
-        found = _Read(*(self._drawn(layout, where, sweeps) for layout in (VERDICTS, FITS, RESIDUALS)))
+        found = Tests(*(self._drawn(layout, where, sweeps) for layout in (VERDICTS, FITS, RESIDUALS)))
         return found if set(found.verdicts["sweep"]) == set(sweeps) else None
 
     def _path(self, layout: Layout) -> Path:

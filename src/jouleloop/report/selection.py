@@ -1,7 +1,7 @@
 """What a figure shows: rows of the analysed tables for a sweep, architecture and response, and the caption's words."""
 
 from collections.abc import Hashable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,8 @@ from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.stats.expected import growth_named
 from jouleloop.stats.regression import FloatArray
 
+#: The response that figures of growth show.
+SHOWN = "data_pj"
 #: Verdicts from best to worst, and what each says of the points.
 MEANINGS = {
     "exact": "every residual is rounding noise",
@@ -26,50 +28,34 @@ DECISION_RULE = (
 )
 
 
-class Tests(Protocol):
-    """Tests of growth that a figure shows: made just now, or read from the tables of a run."""
+class Tests(NamedTuple):
+    """Tests of growth that a figure shows, as their tables have them."""
 
-    @property
-    def verdicts(self) -> pd.DataFrame:
-        """As results/verdicts.csv."""
-
-    @property
-    def fits(self) -> pd.DataFrame:
-        """As results/fits.csv."""
-
-    @property
-    def residuals(self) -> pd.DataFrame:
-        """As results/residuals.csv."""
+    verdicts: pd.DataFrame
+    fits: pd.DataFrame
+    residuals: pd.DataFrame
 
 
-def architectures_of(
-    table: pd.DataFrame, sweep: str, wanted: str | None = None, response: str | None = None
-) -> list[str]:
+def architectures_of(table: pd.DataFrame, sweep: str, wanted: str | None = None) -> list[str]:
     """Return the architectures of ``sweep`` in ``table``, sorted, or only the ``wanted`` one.
-
-    With a ``response``, only those that have it (a level that another architecture lacks), if any has.
 
     Raises `InputError` where the sweep or the architecture is not in the table; names the nearest.
     """
     sweeps = [str(name) for name in table["sweep"].unique()]
     if sweep not in sweeps:
         raise InputError(unknown(sweep, sweeps, "sweep"))
-    rows = table[table["sweep"] == sweep]
-    found = sorted({str(name) for name in rows["architecture"]})
-    if wanted is None:
-        having = {str(name) for name in rows.loc[rows["response"] == response, "architecture"]} if response else set()
-        return [name for name in found if name in having] or found
-    if wanted not in found:
+    found = sorted({str(name) for name in table.loc[table["sweep"] == sweep, "architecture"]})
+    if wanted is not None and wanted not in found:
         raise InputError(unknown(wanted, found, f"architecture in sweep {sweep}"))
-    return [wanted]
+    return found if wanted is None else [wanted]
 
 
-def one_row(table: pd.DataFrame, sweep: str, architecture: str, response: str) -> dict[Hashable, Any]:
-    """Return the row of verdicts or fits for one response.
+def one_row(table: pd.DataFrame, sweep: str, architecture: str) -> dict[Hashable, Any]:
+    """Return the row of verdicts or fits for the data energy.
 
     Raises `InputError` where there is none, or several (mixed engines or energy tables: a figure shows one).
     """
-    rows = _matching(table, sweep, architecture, response)
+    rows = _matching(table, sweep, architecture)
     if len(rows) > 1:
         raise InputError(
             Fault(f"{sweep} on {architecture} was tested with several engines or energy tables: choose one")
@@ -77,9 +63,9 @@ def one_row(table: pd.DataFrame, sweep: str, architecture: str, response: str) -
     return dict(rows.iloc[0])
 
 
-def points_of(analysis: Tests, sweep: str, architecture: str, response: str) -> pd.DataFrame:
-    """Return the tested points of one response, by increasing variable."""
-    return _matching(analysis.residuals, sweep, architecture, response).sort_values(["variable", "measured"])
+def points_of(analysis: Tests, sweep: str, architecture: str) -> pd.DataFrame:
+    """Return the tested points of the data energy, by increasing variable."""
+    return _matching(analysis.residuals, sweep, architecture).sort_values(["variable", "measured"])
 
 
 def require_columns(table: pd.DataFrame, names: list[str]) -> None:
@@ -108,10 +94,10 @@ def growth_caption(rows: list[dict[Hashable, Any]], *, what: str) -> str:
     return f"{what} {question} Unit: {unit}. Verdicts: {verdicts} (n: layers tested). {rule}"
 
 
-def _matching(table: pd.DataFrame, sweep: str, architecture: str, response: str) -> pd.DataFrame:
+def _matching(table: pd.DataFrame, sweep: str, architecture: str) -> pd.DataFrame:
     architectures_of(table, sweep, architecture)
     rows = table[(table["sweep"] == sweep) & (table["architecture"] == architecture)]
-    found = rows[rows["response"] == response]
+    found = rows[rows["response"] == SHOWN]
     if found.empty:
-        raise InputError(unknown(response, {str(name) for name in rows["response"]}, "response"))
+        raise InputError(unknown(SHOWN, {str(name) for name in rows["response"]}, "response"))
     return found

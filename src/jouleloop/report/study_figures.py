@@ -23,6 +23,7 @@ from jouleloop.tables.layouts import (
     BUFFER_GROWTH,
     CAPACITY,
     CAPACITY_SUMMARY,
+    ENERGIES,
     LAW_POINTS,
     LAWS,
     NETWORKS,
@@ -39,19 +40,19 @@ from jouleloop.units import PJ
 
 def draw_growth(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
     """Draw the data energy of a sweep with the fitted growth, and published values where the sweep has them."""
-    return growth_figure(run.analysis(sweep), sweep, architecture, published=_published(run, sweep, architecture))
+    return growth_figure(run.analysis(sweep), sweep, architecture, _published(run, sweep, architecture))
 
 
 def draw_breakdown(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
     """Draw where the energy of a sweep goes."""
-    return breakdown_figure(run.rows(sweep), describe(run.sweep(sweep)), architecture)
+    return breakdown_figure(run.table(ENERGIES, sweep), describe(run.sweep(sweep)), architecture)
 
 
 def draw_figure4(run: RunTables) -> ReportFigure:
     """Draw Figure 4 of paper 002 for all architectures, the paper's first."""
     first = [name for name in FIGURE4_ARCHITECTURES if name in run.architectures]
     names = [*first, *(name for name in run.architectures if name not in first)]
-    return figure4(run.analysis(*FIGURE4_SWEEPS), FIGURE4_SWEEPS, names)
+    return figure4(run.analysis(*FIGURE4_SWEEPS), names)
 
 
 def draw_laws(run: RunTables, sweep: str) -> ReportFigure:
@@ -72,7 +73,7 @@ def draw_network(run: RunTables, network: str, architecture: str) -> ReportFigur
 def draw_crossover(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
     """Draw where attention overtakes the rest of a transformer."""
     family = [one.name for one in family_of(run.study.sweeps, sweep).values()]
-    parts = parts_table(run.rows(*family), run.study.sweeps, sweep, architecture)
+    parts = parts_table(run.table(ENERGIES, *family), run.study.sweeps, sweep, architecture)
     return crossover_figure(parts, sweep, architecture, describe(run.sweep(sweep)).label)
 
 
@@ -90,7 +91,7 @@ def draw_published(run: RunTables, sweep: str) -> ReportFigure:
 
 def draw_floor(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
     """Draw data energy per operation beside the published one, layer by layer."""
-    return floor_figure(run.rows(sweep), sweep, architecture)
+    return floor_figure(run.table(ENERGIES, sweep), sweep, architecture)
 
 
 def draw_conv_energy(run: RunTables, sweep: str) -> ReportFigure:
@@ -111,21 +112,21 @@ def draw_residuals(run: RunTables, sweep: str, architecture: str) -> ReportFigur
 
 def draw_architectures(run: RunTables, sweep: str) -> ReportFigure:
     """Draw the architectures side by side."""
-    return architectures_figure(run.rows(sweep), run.analysis(sweep), sweep)
+    return architectures_figure(run.table(ENERGIES, sweep), run.analysis(sweep), sweep)
 
 
 def draw_heat_map(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
     """Draw the energy per operation over (n, m)."""
-    return heat_map_figure(run.rows(sweep), sweep, architecture)
+    return heat_map_figure(run.table(ENERGIES, sweep), sweep, architecture)
 
 
 def draw_variants(run: RunTables, variant_sweep: str, architecture: str) -> ReportFigure | None:
     """Draw energy per operation against an attribute; nothing where no variant has a mapping: the table says why."""
     sweep = run.sweep(variant_sweep)
-    table = variants_table(run.rows(variant_sweep), sweep)
+    table = variants_table(run.table(ENERGIES, variant_sweep), sweep)
     if not (table[table["architecture"] == architecture]["status"] == "ok").any():
         return None
-    return architecture_figure(run.rows(variant_sweep), sweep, architecture)
+    return architecture_figure(run.table(ENERGIES, variant_sweep), sweep, architecture)
 
 
 def draw_buffers(run: RunTables, variant_sweep: str) -> ReportFigure:
@@ -136,13 +137,9 @@ def draw_buffers(run: RunTables, variant_sweep: str) -> ReportFigure:
 
 
 def _published(run: RunTables, sweep: str, architecture: str) -> pd.DataFrame | None:
-    """Return the published data energies of a sweep as the growth figure overlays them."""
+    """Return the published energies of a sweep that the growth figure overlays."""
     found = run.sweep(sweep)
     table = read_published(found, architecture)
     if run.unit != PJ or table is None or found.variable != found.published_parameter:
         return None
-    if architecture not in set(run.analysis(sweep).residuals["architecture"]):
-        return None
-    return pd.DataFrame(
-        {"architecture": architecture, "variable": table["parameter"], "value": table["published_data_pj"]}
-    )
+    return table if architecture in set(run.analysis(sweep).residuals["architecture"]) else None

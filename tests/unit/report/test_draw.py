@@ -14,6 +14,7 @@ from jouleloop.report.registry import FIGURES
 from jouleloop.report.run_tables import RunTables
 from jouleloop.report.style import ReportFigure, new_figure
 from jouleloop.stats.options import StatisticsOptions
+from jouleloop.study.plan import jobs_of
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.collect import write_energies
 from jouleloop.tables.derived import Derived
@@ -136,7 +137,7 @@ def test_of_a_large_sweep_some_layers_are_drawn_the_same_of_each_table(
     study = load_study(config | {"sweeps": [str(tmp_path / "many.yaml")], "architectures": only}, ROOT)
     monkeypatch.chdir(ROOT)
     results = tmp_path / "results"
-    write_energies(study, ResultStore(results / "store"), results)
+    write_energies(jobs_of(study), (*study.sweeps, *study.architecture_sweeps), ResultStore(results / "store"), results)
     made = Derived(study, results)
     for stage in ("theory_ratio", "growth", "laws"):
         made.write(stage)
@@ -144,7 +145,7 @@ def test_of_a_large_sweep_some_layers_are_drawn_the_same_of_each_table(
     content = whole.content(ENERGIES, "many")
     monkeypatch.setattr("jouleloop.report.run_tables.MOST_LAYERS", 6)
     some = [RunTables(study, results, tested=tested) for tested in (True, False)]
-    layers = [set(run.rows("many")["layer"]) for run in (whole, *some)]
+    layers = [set(run.table(ENERGIES, "many")["layer"]) for run in (whole, *some)]
     assert len(layers[0]) == 24
     assert 0 < len(layers[1]) < 24
     assert layers[1] < layers[0]

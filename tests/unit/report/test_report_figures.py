@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
+from jouleloop.division import divisors
 from jouleloop.errors import InputError
 from jouleloop.report.figures import architectures_figure, figure4, growth_figure
 from jouleloop.report.figures_energy import breakdown_figure, dram_bound_figure, heat_map_figure
@@ -18,7 +19,6 @@ from jouleloop.report.figures_residuals import residual_figure
 from jouleloop.report.style import ReportFigure, save_figure
 from jouleloop.stats.analysis import Analysis, analyse_table
 from jouleloop.stats.cases import SweepDescription
-from jouleloop.stats.residuals import divisor_count
 from shares import slow_after
 
 SIZES = np.arange(128, 129 + 128 * 11, 128)
@@ -35,7 +35,7 @@ def table() -> pd.DataFrame:
     shapes = {"fc_inputs": (SIZES, 0 * SIZES + 1024), "fc_outputs": (0 * SIZES + 1024, SIZES), "fc_weights": (n, m)}
     for architecture in ("simba", "eyeriss"):
         for sweep, (inputs, outputs) in shapes.items():
-            penalty = np.array([1 + 0.5 / divisor_count(int(i)) for i in inputs])
+            penalty = np.array([1 + 0.5 / len(divisors(int(i))) for i in inputs])
             data = 200.0 * inputs * outputs * (penalty if architecture == "simba" else 1)
             words = inputs * outputs * penalty
             part = pd.DataFrame({"architecture": architecture, "sweep": sweep, "C": inputs, "M": outputs})
@@ -71,16 +71,16 @@ def analysis(energies: pd.DataFrame) -> Analysis:
 
 
 def drawn(energies: pd.DataFrame, analysis: Analysis) -> list[ReportFigure]:
-    published = pd.DataFrame({"architecture": ["simba"], "variable": [512.0], "value": [1e8]})
+    published = pd.DataFrame({"parameter": [512.0], "published_data_pj": [1e8]})
     return [
         figure4(analysis),
-        growth_figure(analysis, "fc_inputs", "simba", published=published),
+        growth_figure(analysis, "fc_inputs", "simba", published),
         architectures_figure(energies, analysis, "fc_outputs"),
-        breakdown_figure(energies, SWEEPS[0]),
+        breakdown_figure(energies, SWEEPS[0], "eyeriss"),
         breakdown_figure(energies, SWEEPS[2], "simba"),
-        heat_map_figure(energies, "fc_weights"),
+        heat_map_figure(energies, "fc_weights", "eyeriss"),
         dram_bound_figure(energies, SWEEPS[2], "theory_lower_dram_words"),
-        residual_figure(analysis, "fc_weights"),
+        residual_figure(analysis, "fc_weights", "simba"),
     ]
 
 
@@ -190,42 +190,36 @@ def test_every_figure_has_its_own_name(energies: pd.DataFrame, analysis: Analysi
 
 def test_what_cannot_be_drawn_is_refused(energies: pd.DataFrame, analysis: Analysis, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="did you mean 'fc_inputs'"):
-        growth_figure(analysis, "fc_input")
+        growth_figure(analysis, "fc_input", "simba")
     with pytest.raises(InputError, match="did you mean 'eyeriss'"):
         growth_figure(analysis, "fc_inputs", "eyeris")
-    with pytest.raises(InputError, match="did you mean 'total_pj'"):
-        growth_figure(analysis, "fc_inputs", response="totals_pj")
+    without = dataclasses.replace(analysis, verdicts=analysis.verdicts[analysis.verdicts["response"] != "data_pj"])
+    with pytest.raises(InputError, match="unknown response"):
+        growth_figure(without, "fc_inputs", "simba")
     with pytest.raises(InputError, match="no column 'bound'"):
         dram_bound_figure(energies, SWEEPS[2], "bound")
     with pytest.raises(InputError, match="several layers with the same n and m"):
-        heat_map_figure(pd.concat([energies, energies]), "fc_weights")
+        heat_map_figure(pd.concat([energies, energies]), "fc_weights", "simba")
     with pytest.raises(InputError, match="unknown figure format"):
         save_figure(figure4(analysis), tmp_path, ["jpg"])
     bare = energies.drop(columns=[c for c in energies.columns if c.startswith(("dram_", "glb_"))])
     with pytest.raises(InputError, match="no energies per level"):
-        breakdown_figure(bare, SWEEPS[0])
-
-
-def test_a_level_of_one_architecture_is_drawn_for_that_one(energies: pd.DataFrame) -> None:
-    some = energies[energies["sweep"] == "fc_inputs"].copy()
-    some.loc[some["architecture"] == "eyeriss", "glb_outputs_pj"] = np.nan
-    figure = growth_figure(analyse_table(some, SWEEPS[:1]), "fc_inputs", response="glb_pj")
-    assert [panel.get_title() for panel in figure.figure.axes] == ["Simba"]
+        breakdown_figure(bare, SWEEPS[0], "simba")
 
 
 def test_a_sweep_that_could_not_be_tested_is_still_drawn(energies: pd.DataFrame) -> None:
     few = energies[energies["sweep"] == "fc_inputs"].groupby("architecture").head(3)
-    figure = growth_figure(analyse_table(few, SWEEPS[:1]), "fc_inputs")
+    figure = growth_figure(analyse_table(few, SWEEPS[:1]), "fc_inputs", "simba")
     assert "inconclusive, n = 3" in figure.caption
     assert len(bars_of(figure.figure.axes[0])) == 3
     assert not figure.figure.axes[0].lines
 
 
 def test_published_values_above_the_bars_are_inside_the_panel(analysis: Analysis) -> None:
-    published = pd.DataFrame({"architecture": ["simba"], "variable": [512.0], "value": [1e10]})
-    figure = growth_figure(analysis, "fc_inputs", published=published).figure
-    highest = {panel.get_title(): panel.get_ylim()[1] for panel in figure.axes}
-    assert highest["Simba"] > 1e10 > highest["Eyeriss"]
+    published = pd.DataFrame({"parameter": [512.0], "published_data_pj": [1e10]})
+    drawn = (growth_figure(analysis, "fc_inputs", "simba", given) for given in (published, None))
+    with_them, without = (one.figure.axes[0].get_ylim()[1] for one in drawn)
+    assert with_them > 1e10 > without
 
 
 def test_many_layers_over_decades_are_dots_on_logarithmic_axes() -> None:
@@ -234,7 +228,7 @@ def test_many_layers_over_decades_are_dots_on_logarithmic_axes() -> None:
     many = many.assign(layer=[f"{size:.0f}x1" for size in sizes], status="ok", reason="", engine="native")
     many = many.assign(total_pj=many["data_pj"] + 8 * sizes, compute_pj=8 * sizes, energy_table="simba")
     analysis = analyse_table(many, [SweepDescription("wide", "C", "linear", "n")])
-    panel = growth_figure(analysis, "wide").figure.axes[0]
+    panel = growth_figure(analysis, "wide", "simba").figure.axes[0]
     assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
     (dots,) = (line for line in panel.lines if line.get_label() == "100 layers")
     assert sorted(np.asarray(dots.get_ydata())) == pytest.approx(sorted(many["data_pj"]))
@@ -245,7 +239,8 @@ def test_a_symbol_is_text(energies: pd.DataFrame, tmp_path: Path, symbol: str) -
     """A sign that begins a formula ended in Matplotlib's traceback, after all searches."""
     sweeps = [dataclasses.replace(sweep, symbol=symbol) for sweep in SWEEPS]
     tests = analyse_table(energies, sweeps)
-    for figure in (figure4(tests), growth_figure(tests, "fc_inputs"), breakdown_figure(energies, sweeps[0])):
+    name = ("fc_inputs", "simba")
+    for figure in (figure4(tests), growth_figure(tests, *name), breakdown_figure(energies, sweeps[0], "simba")):
         (svg,) = save_figure(figure, tmp_path, ["svg"])
         assert html.escape(symbol, quote=False) in svg.read_text()
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import pytest
 import yaml
 
@@ -13,6 +14,7 @@ from jouleloop.config.load import Study, load_study
 from jouleloop.report import draw
 from jouleloop.report.html import page
 from jouleloop.stats.columns import VERDICTS
+from jouleloop.study.plan import jobs_of
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.collect import write_energies
 from jouleloop.tables.layouts import LAWS, THEORY_RATIO
@@ -39,7 +41,7 @@ def study_of(project: Path, layers: int, **further: Any) -> Study:
 
 def written(study: Study, folder: Path) -> dict[str, bytes]:
     """Return all files that are made of a study, by name."""
-    write_energies(study, ResultStore(folder / "store"), folder)
+    write_energies(jobs_of(study), (*study.sweeps, *study.architecture_sweeps), ResultStore(folder / "store"), folder)
     (folder / "timings.csv").unlink()  # of this machine
     make(study, folder, stages=STAGES, figures=["breakdown", "laws", "dram_bound"], page=MADE)
     paths = [path for path in folder.rglob("*") if path.is_file() and "store" not in path.parts]
@@ -140,9 +142,9 @@ def test_templates_are_compiled_once(
     kept = sorted((tmp_path / "caches/jouleloop/templates").iterdir())
     assert kept
     compiled: list[str] = []
-    compile_text = page.Environment.compile
+    compile_text = jinja2.Environment.compile
     monkeypatch.setattr(
-        page.Environment, "compile", lambda self, *a, **k: compiled.append(a[1]) or compile_text(self, *a, **k)
+        jinja2.Environment, "compile", lambda self, *a, **k: compiled.append(a[1]) or compile_text(self, *a, **k)
     )
     assert page_of(study, folder) == shown
     assert compiled == []

@@ -10,13 +10,14 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from jinja2 import BytecodeCache
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 import jouleloop
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing, write_text
+from jouleloop.report.html import environment
 from jouleloop.report.html.capacity import capacity_section
 from jouleloop.report.html.networks import network_headline, network_layer_table, network_totals
 from jouleloop.report.html.numbers import percent
@@ -82,7 +83,9 @@ def _report_page(tables: ReportTables, output: Path, limits: EmbedLimits) -> str
     others = (tables.networks, tables.capacity_summary)
     if not tables.verdicts["sweep"].size and all(table is None or table.empty for table in others):
         raise InputError(Fault("the table of verdicts has no rows, and there are no networks or curves"))
-    template = _environment().get_template("report.html.j2")
+    templates = environment(bytecode_cache=_Compiled())
+    templates.filters |= {"percent": percent, "p_value": p_text}
+    template = templates.get_template("report.html.j2")
     fixed = _fixed_context(tables, output, library)
     while True:
         charts = chart_data(tables, limits)
@@ -171,19 +174,6 @@ class _Compiled(BytecodeCache):
     def _path(self, bucket: Bucket) -> Path:
         made_by = f"{metadata.version('jinja2')}-{code_digest(__name__)}"
         return cache_home() / "templates" / f"{bucket.key}-{bucket.checksum}-{made_by}"
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("jouleloop.report.html"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        bytecode_cache=_Compiled(),
-    )
-    environment.filters |= {"percent": percent, "p_value": p_text}
-    return environment
 
 
 def _static(name: str) -> str:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from jouleloop.files import write_text
+from jouleloop.report.html import environment
 from jouleloop.report.html.plain import PlainTable, figure, text
 from jouleloop.report.style import ReportFigure, styled
 
@@ -49,12 +49,12 @@ def plain(caption: str, table: pd.DataFrame, most: int = _MOST_ROWS) -> PlainTab
 
 def write_figure_page(path: Path, drawn: ReportFigure, tables: Mapping[str, pd.DataFrame]) -> None:
     """Write a page that loads nothing: a figure, and the rows behind it, by their captions."""
-    environment = Environment(
-        loader=PackageLoader("jouleloop.report.html"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
     titles = [panel.get_title() for panel in drawn.figure.axes]
     title = next(filter(None, titles), drawn.name)
     shown = [plain(caption, table) for caption, table in tables.items()]
-    page = environment.get_template("figure.html.j2").render(title=title, picture=picture(drawn), tables=shown)
+    page = (
+        environment(keep_trailing_newline=True)
+        .get_template("figure.html.j2")
+        .render(title=title, picture=picture(drawn), tables=shown)
+    )
     write_text(path, page)

@@ -20,6 +20,7 @@ from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.table import TABLE_VERSION, check_table, chosen
 from jouleloop.study.provenance import file_hash
+from jouleloop.tables.growth import analyse, with_theory
 from jouleloop.tables.layouts import (
     CAPACITY,
     CAPACITY_SUMMARY,
@@ -41,7 +42,6 @@ SUMMARY = "summary.json"
 OPTIONAL = (*(layout.file for layout in FURTHER), SUMMARY)
 """What the report shows where it is there: tables by name, and the summary of the run."""
 
-_POINT = ["architecture", "sweep", "layer"]
 _DIRECT = ("data_pj", "total_pj")
 
 
@@ -113,7 +113,7 @@ def read_tables(
     every = _every(source, options, large=large, curves=bool(further.get(CAPACITY_SUMMARY)))
     bounds = further.pop(THEORY_RATIO, None)
     if bounds and not large:
-        every = _with_bounds(every, _read(bounds, THEORY_RATIO), bounds)
+        every = with_theory(every, _read(bounds, THEORY_RATIO))
     sweeps, notes = sweeps_of(provenance, root)
     charted = None
     if _only_networks(every, sweeps, further.get(NETWORKS)):
@@ -128,7 +128,7 @@ def read_tables(
         analysis, charted = _read_analysis(folder, every, large=large)
     energies = charted.rows(source, ENERGIES) if charted else every
     if bounds and charted:
-        energies = _with_bounds(energies, charted.rows(bounds, THEORY_RATIO), bounds)
+        energies = with_theory(energies, charted.rows(bounds, THEORY_RATIO))
     read = _read_further(further, charted)
     if NETWORKS.file in read:
         read["network_points"] = _network_points(source, read[NETWORKS.file], every, large=large)
@@ -238,16 +238,6 @@ def _read(path: Path | None, layout: Layout) -> pd.DataFrame:
     return read_table(path, layout)[0]
 
 
-def _with_bounds(energies: pd.DataFrame, bounds: pd.DataFrame, source: Path) -> pd.DataFrame:
-    """Return ``energies`` with the ``theory_…`` columns of a table of bounds, empty where it has no such point."""
-    raise_all([Fault(f"column {name!r} is missing", str(source)) for name in _POINT if name not in bounds.columns])
-    columns = [name for name in bounds.columns if str(name).startswith("theory_") and name not in energies.columns]
-    unique = bounds[[*_POINT, *columns]].drop_duplicates(_POINT)
-    joined = energies.merge(unique, on=_POINT, how="left", validate="many_to_one")
-    joined.attrs.update(energies.attrs)
-    return joined
-
-
 def sweeps_of(provenance: Mapping[str, Any], root: Path) -> tuple[dict[str, Sweep], list[str]]:
     """Return the sweeps whose files are as they were, and sentences on the others."""
     found: dict[str, Sweep] = {}
@@ -273,8 +263,6 @@ def _analysed(
     hint = "its growth cannot be tested without its layer file; run the workflow, or call from the project's folder"
     raise_all([Fault(hint, str(source), f"sweep {name}") for name in unknown])
     tested = [sweeps[name] for name in names if not sweeps[name].is_network]
-    from jouleloop.tables.growth import analyse  # noqa: PLC0415 - imports the statistics, which are slow to load
-
     found = analyse(energies, tested, options)
     return {layout.file: getattr(found, layout.file) for layout in ANALYSIS}
 
