@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from jouleloop.stats.envelope import SHUFFLES, box_minima, lower_regression
+from box_envelopes import SHUFFLES, box_minima, lower_regression
 from jouleloop.stats.growth import decide
 
 LARGEST = 0.4e12

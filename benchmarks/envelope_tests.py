@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 
-from jouleloop.stats.envelope import box_minima, lower_regression
+from box_envelopes import box_minima, lower_regression
 from jouleloop.stats.growth import Outcome, decide
 from jouleloop.stats.quadratic import quadratic_test
 from jouleloop.stats.regression import FloatArray

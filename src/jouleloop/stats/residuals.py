@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
-from jouleloop.division import factorised
+from jouleloop.division import divisors, factorised
 from jouleloop.errors import Fault, InputError
 from jouleloop.stats.expected import Growth, growth_named
 from jouleloop.stats.growth import GrowthTest, fit_growth
@@ -20,29 +20,12 @@ _DECIMALS = 12
 """Of residuals relative to the fit: what differs by less is rounding noise, and equal."""
 
 
-def prime_exponents(number: int) -> tuple[int, ...]:
-    """Return the exponents in the prime factorisation of ``number``, by increasing prime.
-
-    Raises `InputError` for a number below 1.
-    """
-    if number < 1:
-        raise InputError(Fault("only positive whole numbers are factorised", value=number))
-    return tuple(exponent for _, exponent in factorised(number))
-
-
-def divisor_count(number: int) -> int:
-    """Return how many positive divisors ``number`` has."""
-    return math.prod(exponent + 1 for exponent in prime_exponents(number))
-
-
 def factorisation_count(number: int, levels: int) -> int:
     """Return in how many ways ``number`` is an ordered product of ``levels`` factors, one loop bound a level.
 
     Each prime's exponent e is spread over the levels in binomial(e + levels - 1, levels - 1) ways, independently.
     """
-    if levels < 1:
-        raise InputError(Fault("at least one level is needed", value=levels))
-    return math.prod(math.comb(exponent + levels - 1, levels - 1) for exponent in prime_exponents(number))
+    return math.prod(math.comb(exponent + levels - 1, levels - 1) for _, exponent in factorised(number))
 
 
 @dataclass(frozen=True)
@@ -88,14 +71,14 @@ def residual_structure(
         raise InputError(Fault("variable, dimensions and residuals differ in length"))
     relative = np.round(np.where(residuals == 0, 0.0, residuals / fitted), _DECIMALS)
     rows = range(residuals.size)
-    divisors = [math.prod(divisor_count(values[i]) for values in columns.values()) for i in rows]
+    counts = [math.prod(len(divisors(values[i])) for values in columns.values()) for i in rows]
     factorisations = [math.prod(factorisation_count(values[i], levels) for values in columns.values()) for i in rows]
     correlation = p_value = float("nan")
     if np.ptp(relative) > 0 and len(set(factorisations)) > 1 and residuals.size > 3:
         correlation, p_value = rank_correlation(relative, factorisations)
     return ResidualStructure(
         np.asarray(relative, dtype=np.float64),
-        np.array(divisors, dtype=np.int64),
+        np.array(counts, dtype=np.int64),
         np.array(factorisations, dtype=np.int64),
         correlation,
         p_value,

@@ -5,15 +5,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from jouleloop.stats.cases import FitCase
 from jouleloop.stats.deciding import sizes_needed
 from jouleloop.stats.growth import GrowthTest
-from jouleloop.stats.regression import FloatArray
+from jouleloop.stats.regression import FloatArray, checked_points
 from jouleloop.stats.residuals import LowerEnvelope, ResidualStructure, residual_structure
 from jouleloop.stats.table import DIMENSIONS, TABLE_VERSION
-from jouleloop.stats.theory import bound_ratios
+
+#: What is said of measured over bound, and what counts as rounding there.
+_RATIOS = ("ratio_min", "ratio_median", "ratio_max", "ratio_at_largest")
+_ROUNDING = 1e-9
 
 
 def verdict_row(case: FitCase, test: GrowthTest, omitted: int) -> dict[str, Any]:
@@ -162,20 +166,31 @@ def theory_row(case: FitCase) -> dict[str, Any]:
     measured = _theory_column(case, "measured")
     values = case.values if measured is None else measured
     for side in ("lower", "upper"):
-        prefix = f"theory_{side}"
+        found: dict[str, Any] = {**dict.fromkeys(_RATIOS, math.nan), "crossed": pd.NA}
         bound = _theory_column(case, side)
-        known = np.zeros(case.sizes.size, dtype=bool) if bound is None else np.isfinite(bound) & np.isfinite(values)
-        if bound is None or not known.any():
-            row |= {f"{prefix}_ratio_{name}": math.nan for name in ("min", "median", "max", "at_largest")}
-            row[f"{prefix}_crossed"] = pd.NA
-            continue
-        ratios = bound_ratios(case.sizes[known], values[known], bound[known], lower=side == "lower")
-        row[f"{prefix}_ratio_min"] = ratios.smallest
-        row[f"{prefix}_ratio_median"] = ratios.median
-        row[f"{prefix}_ratio_max"] = ratios.largest
-        row[f"{prefix}_ratio_at_largest"] = ratios.at_largest_size
-        row[f"{prefix}_crossed"] = ratios.crossed
+        if bound is not None and (known := np.isfinite(bound) & np.isfinite(values)).any():
+            found = bound_ratios(case.sizes[known], values[known], bound[known], lower=side == "lower")
+        row |= {f"theory_{side}_{name}": value for name, value in found.items()}
     return row
+
+
+def bound_ratios(x: npt.ArrayLike, measured: npt.ArrayLike, bound: npt.ArrayLike, *, lower: bool) -> dict[str, float]:
+    """Return measured over a ``lower`` bound (no ratio below 1) or an upper one (none above 1), of all points.
+
+    The least ratio, the median, the largest, that at the largest size (the mean of those that share it; a bound of zero
+    has none), and how many points lie on the wrong side of the bound by more than rounding.
+
+    Raises `InputError` for anything but vectors of finite numbers of one length.
+    """
+    (sizes, values), (_, limits) = checked_points(x, measured), checked_points(x, bound)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(limits == 0, np.nan, values / limits)
+    crossed = values < limits * (1 - _ROUNDING) if lower else values > limits * (1 + _ROUNDING)
+    sizes, made = sizes[np.isfinite(ratios)], ratios[np.isfinite(ratios)]
+    ends = [math.nan] * len(_RATIOS)
+    if made.size:
+        ends = [made.min(), np.median(made), made.max(), made[sizes == sizes.max()].mean()]
+    return {**dict(zip(_RATIOS, map(float, ends), strict=True)), "crossed": int(crossed.sum())}
 
 
 def _theory_column(case: FitCase, side: str) -> FloatArray | None:

@@ -15,9 +15,9 @@ from jouleloop.stats.analysis import Analysis, SweepDescription, analyse_table
 from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.holm import holm
 from jouleloop.stats.options import StatisticsOptions
-from jouleloop.stats.search_noise import compare_verdicts
+from jouleloop.stats.rows import bound_ratios
 from jouleloop.stats.table import check_table
-from jouleloop.stats.theory import bound_ratios
+from jouleloop.tables.search_noise import compare_verdicts
 
 SIZES = np.arange(128, 4097, 128)
 SWEEPS = [SweepDescription("fc_inputs", "C", "linear", symbol="n"), SweepDescription("fc_outputs", "M", "linear")]
@@ -305,7 +305,7 @@ def test_theory_columns_become_ratios() -> None:
     assert result["theory_lower_crossed"] == 0
     assert result["theory_upper_crossed"] == 32
     ratios = bound_ratios([1, 2, 2], [2, 4, 8], [1, 4, 0], lower=True)
-    assert (ratios.smallest, ratios.largest, ratios.at_largest_size, ratios.crossed) == (1, 2, 1, 0)
+    assert ratios == {"ratio_min": 1, "ratio_median": 1.5, "ratio_max": 2, "ratio_at_largest": 1, "crossed": 0}
 
 
 def test_verdicts_of_two_searches_side_by_side() -> None:
