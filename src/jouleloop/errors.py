@@ -1,7 +1,7 @@
 """The one exception family: every fault of an input, with where it is, what is allowed and the nearest spelling."""
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -60,6 +60,11 @@ class JouleloopError(Exception):
     def at(self, source: str | Path) -> Self:
         """Return the same error with ``source`` filled in where a fault has none."""
         return type(self)(replace(fault, source=fault.source or str(source)) for fault in self.faults)
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """Return the same error, faults of parameters as those of what ``names`` has for them; a file's are its own."""
+        found = [(fault, "field" if fault.source is None else "source") for fault in self.faults]
+        return type(self)(replace(one, **{at: names.get(getattr(one, at), getattr(one, at))}) for one, at in found)
 
 
 class InputError(JouleloopError):

@@ -103,9 +103,7 @@ def _fault(model: type[BaseModel], entry: Any, source: str) -> Fault:
         case kind if kind in _SAID:
             return Fault(_SAID[kind], source, field, shown)
         case "literal_error":
-            options = [
-                option.strip(" '") for option in str(context.get("expected", "")).replace(" or ", ",").split(",")
-            ]
+            options = [one.strip(" '") for one in str(context.get("expected", "")).replace(" or ", ",").split(",")]
             return Fault("unknown choice", source, field, shown, ", ".join(options), nearest(str(value), options))
         case _:
             message = str(context.get("error", "")) or entry["msg"][0].lower() + entry["msg"][1:]

@@ -30,7 +30,7 @@ from jouleloop.study.runlog import LOGS, start_run
 from jouleloop.study.summary import finish_run
 from jouleloop.study.targets import TargetSet
 from jouleloop.study.variants import points_digest
-from jouleloop.tables.check import check_attributes, check_responses
+from jouleloop.tables.check import check_attributes, check_published, check_responses
 from jouleloop.tables.layers import check_sweeps
 from jouleloop.tables.layouts import (
     BUFFER_GROWTH,
@@ -95,14 +95,22 @@ class Workflow:
         gather(
             lambda: check_engines(config),
             lambda: check_sweeps(self.study.tested),
-            lambda: check_capacities(self.study, self._targets),
-            lambda: check_chains(self.study.chain_sweeps, config.engine, config.objective, self._targets),
-            lambda: check_attributes(self.study, self._targets),
-            lambda: check_responses(self.study, self._targets),
+            lambda: check_published([*self.study.tested, *(self._published if self._compared else [])]),
+            self._check_targets,
         )
         self.architectures = list(self.config.architectures)
         self.statistics = self.config.statistics.model_dump()
         self.formats = list(dict.fromkeys(self.config.outputs.figure_formats))
+
+    def _check_targets(self) -> None:
+        """Raise `InputError` where architectures cannot be read, or else with what their sweeps ask of them in vain."""
+        study, config, targets = self.study, self.config, self._targets
+        gather(
+            lambda: check_capacities(study, targets),
+            lambda: check_chains(study.chain_sweeps, config.engine, config.objective, targets),
+            lambda: check_attributes(study, targets),
+            lambda: check_responses(study, targets),
+        )
 
     @cached_property
     def _targets(self) -> dict[str, TargetSet]:

@@ -8,12 +8,13 @@ import jouleloop
 from jouleloop.api.hardware import Architecture
 from jouleloop.api.layers import LayerLike, problem_of
 from jouleloop.api.results import Result
+from jouleloop.api.rows import frame
 from jouleloop.api.run import ArchitectureLike, architecture_of, options_of
 from jouleloop.curves.hardware import capacity_of, level_of
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import SearchOptions
 from jouleloop.exploration.capacity import CapacityFront, capacity_front
-from jouleloop.units import energies_in, written
+from jouleloop.units import energies_in, renamed
 from jouleloop.workload.problem import Problem
 
 if TYPE_CHECKING:
@@ -81,10 +82,7 @@ class FrontByCapacity:
 
     def table(self) -> "pd.DataFrame":
         """Return `rows` as a table; energies [pJ], or words where accesses are counted."""
-        import pandas as pd  # noqa: PLC0415 - slow to import
-
-        with energies_in(self.unit):
-            return pd.DataFrame(self.rows()).rename(columns=written)
+        return frame(self.rows(), self.unit)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw energy over cycles, the words of the level as colour; return the axes."""
@@ -99,10 +97,7 @@ class FrontByCapacity:
         """Return plain data, as ``--json`` prints it."""
         with energies_in(self.unit):
             points = [
-                {
-                    **{written(name): value for name, value in row.items()},
-                    "loops": point.mapping and point.mapping.as_json(),
-                }
+                {**renamed(row), "loops": point.mapping and point.mapping.as_json()}
                 for row, point in zip(self.rows(), self.found.points, strict=True)
             ]
         return {

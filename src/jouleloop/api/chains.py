@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from jouleloop.api.hardware import Architecture
-from jouleloop.api.layers import SweepLike, sweeps_of
-from jouleloop.api.project import roots
+from jouleloop.api.layers import SweepLike, layer_of, sweeps_of
+from jouleloop.api.project import named_file, names_in
 from jouleloop.api.run import ArchitectureLike, architecture_of
+from jouleloop.config.load import LAYERS
+from jouleloop.documents.load import read_plain
 from jouleloop.errors import Fault, InputError, gather, unknown
-from jouleloop.files import is_file
 from jouleloop.fusion.certificate import certify_chain, chain_subject
 from jouleloop.fusion.chain import Chain, chain_of, read_chain
 from jouleloop.fusion.hardware import Fusion
@@ -19,11 +20,10 @@ from jouleloop.fusion.result import ChainResult
 from jouleloop.fusion.search import ChainSearch
 from jouleloop.optimum.limit import Watch
 from jouleloop.workload.layer import Layer
-from jouleloop.workload.sizes import parse_layer
 
 #: A chain: its name, the path of its file, or its layers in the order in which they run.
 ChainLike = str | Path | Chain | Sequence[str | Layer]
-_FOLDER = "layers/chains"
+_FOLDER = LAYERS / "chains"
 _YAML = (".yaml", ".yml")
 
 
@@ -126,20 +126,10 @@ def chain_named(layers: ChainLike | object) -> Chain:
     if not isinstance(layers, (str, Path, Sequence)):
         raise InputError(Fault("is no chain", "layers", value=layers, allowed="a name, a path, or a list of layers"))
     if not isinstance(layers, (str, Path)):
-        return chain_of("chain", gather(*(lambda one=one, k=k: _layer(one, k) for k, one in enumerate(layers))))
+        return chain_of("chain", gather(*(partial(layer_of, one, f"layers[{k}]") for k, one in enumerate(layers))))
     text = str(layers)
-    if text.endswith(_YAML):
-        return read_chain(Path(text))
-    for root in roots():
-        path = root / _FOLDER / f"{text}.yaml"
-        if "/" not in text and is_file(path):
-            return read_chain(path)
-    known = sorted({path.stem for root in roots() for path in (root / _FOLDER).glob("*.yaml")})
-    raise InputError(unknown(text, known, "chain", source="layers"))
-
-
-def _layer(given: str | Layer, place: int) -> Layer:
-    try:
-        return given if isinstance(given, Layer) else parse_layer(str(given))
-    except InputError as error:
-        raise error.at(f"layers[{place}]") from error
+    path = Path(text) if text.endswith(_YAML) else named_file(text, _FOLDER)
+    if path is None:
+        raise InputError(unknown(text, names_in(_FOLDER), "chain", source="layers"))
+    read_plain(path, "a chain")  # tells a design from a file with faults
+    return read_chain(path)

@@ -12,7 +12,7 @@ import jouleloop
 from jouleloop.api.hardware import Architecture
 from jouleloop.api.layers import LayerLike, problem_of
 from jouleloop.api.results import Result
-from jouleloop.api.rows import html_table
+from jouleloop.api.rows import frame, html_table
 from jouleloop.api.run import ArchitectureLike, architecture_of
 from jouleloop.curves.hardware import level_of
 from jouleloop.curves.kept import KeptSearches
@@ -24,7 +24,7 @@ from jouleloop.model.semantics import rules_of
 from jouleloop.optimum.limit import INTERRUPT, Limit, Watch
 from jouleloop.signals import asked_by_signals, interrupts_raise
 from jouleloop.study.progress import long_searches
-from jouleloop.units import energies_in, written
+from jouleloop.units import energies_in, renamed
 from jouleloop.workload.problem import Problem
 
 if TYPE_CHECKING:
@@ -88,10 +88,7 @@ class Curve:
 
     def table(self) -> "pd.DataFrame":
         """Return `rows` as a table; energies [pJ], or words where accesses are counted."""
-        import pandas as pd  # noqa: PLC0415 - slow to import
-
-        with energies_in(self._energies):
-            table = pd.DataFrame(self.rows()).rename(columns=written)
+        table = frame(self.rows(), self._energies)
         return table.astype({"most_words": "Int64"}) if len(table) else table
 
     @property
@@ -136,7 +133,7 @@ class Curve:
         question = self.staircase.question
         with energies_in(self._energies):
             steps = [
-                {**{written(name): value for name, value in row.items()}, "loops": self._loops(step)}
+                {**renamed(row), "loops": step.result.mapping and step.result.mapping.as_json()}
                 for row, step in zip(self.rows(), self.steps, strict=True)
             ]
         return {
@@ -156,10 +153,6 @@ class Curve:
             "searches": self.staircase.searches,
             "steps": steps,
         }
-
-    @staticmethod
-    def _loops(step: Step) -> Any:
-        return None if step.result.mapping is None else step.result.mapping.as_json()
 
     def result(self, step: Step) -> Result:
         """Return the `Result` of a step: its mapping on the architecture with the capacity of that step.

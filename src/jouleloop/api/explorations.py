@@ -1,6 +1,5 @@
 """The best design of a space: what the command ``explore`` is built on."""
 
-import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ import numpy as np
 import jouleloop
 from jouleloop.api.fronts import runs_of
 from jouleloop.api.hardware import Architecture
+from jouleloop.api.rows import frame
 from jouleloop.api.run import options_of
 from jouleloop.engines.native import NativeEngine
 from jouleloop.errors import Fault, InputError, JouleloopError, gather
@@ -22,7 +22,7 @@ from jouleloop.exploration.prices import Prices
 from jouleloop.exploration.space_file import SpaceFile, read_space
 from jouleloop.optimum.limit import Limit, Watch, gap_of
 from jouleloop.study.store import ResultStore
-from jouleloop.units import energies_in, renamed, written
+from jouleloop.units import energies_in, renamed
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem, ProblemShape
 from jouleloop.workload.variants import Variant, variant_label
@@ -135,8 +135,6 @@ class Exploration:
 
     def table(self) -> "pd.DataFrame":
         """Return a row a design: attributes, area, what became of it, and what its value is not below."""
-        import pandas as pd  # noqa: PLC0415 - slow to import
-
         counted = {self.judged[own]: pair for own, pair in self.outcome.counted.items()}
         rows = [
             {
@@ -150,20 +148,15 @@ class Exploration:
             }
             for place, (variant, (status, bound, reason)) in enumerate(zip(self.variants, self.fates, strict=True))
         ]
-        table = pd.DataFrame(rows).astype({"cycles": "Int64"})
-        with energies_in(self.energy_unit):
-            return table.rename(columns=written)
+        return frame(rows, self.energy_unit).astype({"cycles": "Int64"})
 
     def front_table(self) -> "pd.DataFrame":
         """Return a row a point of the front of energy, cycles and area, of the objective ``front``."""
-        import pandas as pd  # noqa: PLC0415 - slow to import
-
         rows = [
             {**dict(self.variants[self.judged[own]]), "area_um2": area, "total_pj": energy_pj, "cycles": cycles}
             for energy_pj, cycles, area, own in sorted(self.outcome.front)
         ]
-        with energies_in(self.energy_unit):
-            return pd.DataFrame(renamed(rows))
+        return frame(rows, self.energy_unit)
 
     def page_tables(self) -> "dict[str, pd.DataFrame]":
         """Return by captions the families that were discarded, with their reasons, and the front where one is asked."""
@@ -315,28 +308,25 @@ def _read(
     spec: SpaceFile, space: object, seconds: float | None
 ) -> tuple[SpaceFile, list[tuple[str, Problem, int]], Architecture]:
     """Return a space with its layers and its architecture."""
+    runs: list[tuple[str, Problem, int]] = []
+
+    def base() -> Architecture:
+        return Architecture.read(
+            spec.architecture,
+            constraints=spec.constraints,
+            energy=spec.energy or None,
+            semantics=spec.semantics,
+            factors=spec.factors,
+            shape=runs[0][1].shape if runs and spec.layer is not None else CONV,
+        )
+
     try:
-        (_, runs), base, _ = gather(
-            lambda: runs_of(spec.layer, spec.network), lambda: _base(spec), lambda: options_of("energy", None, seconds)
+        _, hardware, _ = gather(
+            lambda: runs.extend(runs_of(spec.layer, spec.network)[1]), base, lambda: options_of("energy", None, seconds)
         )
     except InputError as error:
         raise InputError(_of_space(fault, space) for fault in error.faults) from error
-    return spec, runs, base
-
-
-def _base(spec: SpaceFile) -> Architecture:
-    shape = CONV
-    if spec.layer is not None:
-        with contextlib.suppress(InputError):  # told beside what is wrong with the architecture
-            shape = runs_of(spec.layer, None)[1][0][1].shape
-    return Architecture.read(
-        spec.architecture,
-        constraints=spec.constraints,
-        energy=spec.energy or None,
-        semantics=spec.semantics,
-        factors=spec.factors,
-        shape=shape,
-    )
+    return spec, runs, hardware
 
 
 def _read_designs(

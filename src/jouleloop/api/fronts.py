@@ -12,6 +12,7 @@ import jouleloop
 from jouleloop.api.hardware import Architecture
 from jouleloop.api.layers import LayerLike, SweepLike, network_of, problem_of
 from jouleloop.api.results import Result
+from jouleloop.api.rows import frame
 from jouleloop.api.run import ArchitectureLike, architecture_of, options_of
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import SearchOptions
@@ -19,7 +20,7 @@ from jouleloop.errors import Fault, InputError, MappingError, gather
 from jouleloop.exploration.front import LayerFront, knee_of, layer_front
 from jouleloop.exploration.sums import Summand, Sums, add_fronts
 from jouleloop.names import safe_name
-from jouleloop.units import energies_in, renamed, written
+from jouleloop.units import energies_in, renamed
 from jouleloop.workload.problem import Problem
 
 if TYPE_CHECKING:
@@ -112,8 +113,6 @@ class Front:
 
     def table(self) -> "pd.DataFrame":
         """Return a row a point as docs/tables.md has it; where accesses are counted, ``pj`` is ``access_words``."""
-        import pandas as pd  # noqa: PLC0415 - slow to import
-
         macs = sum(layer.count * layer.problem.macs for layer in self.layers)
         cycles = np.array(self.cycles)
         rows = {
@@ -124,13 +123,10 @@ class Front:
             "knee": [place == self.knee for place in range(len(cycles))],
             "mappings": [self._mappings(place) for place in range(len(cycles))],
         }
-        with energies_in(self.unit):
-            return pd.DataFrame(renamed(rows))
+        return frame(rows, self.unit)
 
     def layer_tables(self) -> "dict[str, pd.DataFrame]":
         """Return the mappings of each layer's own front by a caption; none of a layer, whose table has them."""
-        import pandas as pd  # noqa: PLC0415 - slow to import
-
         if len(self.layers) == 1 and self.layers[0].count == 1:
             return {}
         rows = [
@@ -139,8 +135,7 @@ class Front:
             for layer in self.layers
             for one in (self._result(layer, place) for place, _ in enumerate(layer.front.points))
         ]  # fmt: skip
-        with energies_in(self.unit):
-            return {"The mappings of each layer, by their cycles": pd.DataFrame(rows).rename(columns=written)}
+        return {"The mappings of each layer, by their cycles": frame(rows, self.unit)}
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw energy over cycles, the knee marked; return the axes."""

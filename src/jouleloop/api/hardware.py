@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jouleloop.api.project import MapspaceChoice, changed_files, roots, target_files
-from jouleloop.api.rows import energy_rows, html_table
+from jouleloop.api.project import ANY_FILES, MapspaceChoice, changed_files, names_in, target_files
+from jouleloop.api.rows import energy_rows, frame, html_table
 from jouleloop.arch.architecture import StorageLevel
 from jouleloop.engines.protocol import SEMANTICS, Target
-from jouleloop.errors import InputError, unknown
+from jouleloop.errors import InputError, gather, unknown
 from jouleloop.study.targets import TargetFiles, TargetSet
-from jouleloop.units import energies_in, renamed
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem, ProblemShape
 from jouleloop.workload.variants import Value
@@ -96,8 +95,8 @@ class Architecture:
         InputError
             With all faults of the files together.
         """
-        files = changed_files(
-            target_files(str(source)),
+        change = partial(
+            changed_files,
             constraints=constraints,
             energy=energy,
             components=components,
@@ -105,7 +104,9 @@ class Architecture:
             changes=changes,
             mapspace=MapspaceChoice(factors, space, axes),
         )
-        return cls._of(files, semantics, shape)
+        # What is wrong with the choices is told beside an unknown architecture.
+        files, _ = gather(lambda: target_files(str(source)), lambda: change(ANY_FILES))
+        return cls._of(change(files), semantics, shape)
 
     @classmethod
     def _of(cls, files: TargetFiles, semantics: str, shape: ProblemShape) -> "Architecture":
@@ -170,11 +171,8 @@ class Architecture:
 
         Where accesses are counted, ``pj`` in the names of columns is ``access_words``.
         """
-        import pandas as pd  # noqa: PLC0415 - slow to import
-
         target = self.targets.for_shape(self.shape)
-        with energies_in(target.costs.unit):
-            return pd.DataFrame(renamed(energy_rows(target)))
+        return frame(energy_rows(target), target.costs.unit)
 
     def __repr__(self) -> str:
         changed = "".join(f", {path}={value}" for path, value in self.files.changes)
@@ -193,4 +191,4 @@ class Architecture:
 
 def architecture_names() -> list[str]:
     """Return the names that `Architecture.read` knows without a path."""
-    return sorted({path.stem for root in roots() for path in (root / "arch").glob("*.yaml")})
+    return sorted(names_in(Path("arch")))

@@ -3,13 +3,14 @@
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jouleloop.api.project import roots
+from jouleloop.api.project import named_file, names_in
 from jouleloop.arch.resolve import load_design
 from jouleloop.config.load import LAYERS, NETWORKS, load_all
-from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
+from jouleloop.errors import Fault, InputError, JouleloopError, gather, nearest, raise_all
 from jouleloop.files import is_file, write_yaml
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
@@ -62,8 +63,7 @@ def network_of(network: SweepLike) -> Sweep:
     try:
         sweeps = sweeps_of(network)
     except InputError as error:
-        named = [replace(one, source="network") if one.source == "layers" else one for one in error.faults]
-        raise InputError(named) from error
+        raise error.renamed({"layers": "network"}) from error
     wrong = [one.name for one in sweeps if not (one.is_network or one.kind == "list")]
     if wrong or len(sweeps) != 1:
         text = "is a sweep, no network" if wrong else "holds several networks"
@@ -94,15 +94,16 @@ def sweeps_of(layers: SweepLike, progress: Progress | None = None) -> list[Sweep
     whole = [layer for layer in layers if isinstance(layer, Sweep)]
     if whole and len(whole) == len(layers):
         return whole
-    found: list[Layer] = []
-    faults: list[Fault] = []
-    for layer in layers:
-        try:
-            found.append(layer if isinstance(layer, Layer) else parse_layer(str(layer)))
-        except InputError as error:
-            faults += error.at("layers").faults
-    raise_all(faults)
+    found: list[Layer] = gather(*(partial(layer_of, layer, "layers") for layer in layers))
     return [Sweep("layers", "list", tuple(SweepPoint(layer, layer.input_size) for layer in found), "")]
+
+
+def layer_of(given: object, source: str) -> Layer:
+    """Return a layer, or that of a text; raise `InputError` with faults of ``source``."""
+    try:
+        return given if isinstance(given, Layer) else parse_layer(str(given))
+    except InputError as error:
+        raise error.at(source) from error
 
 
 def checked_sweeps(layers: SweepLike) -> list[Sweep]:
@@ -150,13 +151,9 @@ def _check_tests(sweeps: Iterable[Sweep]) -> None:
 def _named(text: str, progress: Progress | None) -> list[Sweep]:
     if text.endswith(_YAML):
         return load_all(Path(text), progress)
-    for root in roots():
-        for folder in (LAYERS, NETWORKS):
-            path = root / folder / f"{text}.yaml"
-            if "/" not in text and is_file(path):
-                return load_all(path, progress)
-    folders = [root / folder for root in roots() for folder in (LAYERS, NETWORKS)]
-    known = list(dict.fromkeys(child.stem for folder in folders for child in sorted(folder.glob("*.yaml"))))
+    if path := named_file(text, LAYERS, NETWORKS):
+        return load_all(path, progress)
+    known = names_in(LAYERS, NETWORKS)
     fault = Fault(
         "unknown sweep or network", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known)
     )

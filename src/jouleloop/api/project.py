@@ -11,7 +11,7 @@ from jouleloop.config.load import read_config
 from jouleloop.config.model import Config
 from jouleloop.documents.load import load_document
 from jouleloop.energy.choice import DATA, EnergySource, source_of
-from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
+from jouleloop.errors import Fault, InputError, JouleloopError, gather, nearest, raise_all, unknown
 from jouleloop.files import is_file
 from jouleloop.mapspace.constraints import AxesName, SpaceName
 from jouleloop.study.plan import files_of
@@ -57,6 +57,8 @@ class MapspaceChoice:
 
 
 AS_CONFIGURED = MapspaceChoice()
+#: Files in the place of those of an architecture that is not known: a choice that is wrong is so for any.
+ANY_FILES = TargetFiles("", Path(), [EnergySource("tables", Path()), EnergySource("interpolated")], None)
 
 
 def own_root() -> Path | None:
@@ -79,6 +81,18 @@ def roots() -> tuple[Path, ...]:
     """Return where names are looked up, in turn: the own project, then what comes with the package."""
     own, shipped = own_root(), shipped_root()
     return (shipped,) if own is None or own.samefile(shipped) else (own, shipped)
+
+
+def named_file(name: str, *folders: Path) -> Path | None:
+    """Return the file of a name in the first of some folders that has it, of the own project, then of the package."""
+    places = (root / folder / f"{name}.yaml" for root in roots() for folder in folders)
+    return next((path for path in places if "/" not in name and is_file(path)), None)
+
+
+def names_in(*folders: Path) -> list[str]:
+    """Return the names that `named_file` knows, in its order."""
+    places = (root / folder for root in roots() for folder in folders)
+    return list(dict.fromkeys(child.stem for place in places for child in sorted(place.glob("*.yaml"))))
 
 
 def project_root() -> Path:
@@ -208,13 +222,16 @@ def changed_files(
     kinds["energy"] = energy, (str, Path, Sequence)
     wrong = {key: one for key, (one, kind) in kinds.items() if one is not None and not isinstance(one, kind)}
     raise_all([Fault("is of another kind than it has to be", key, value=one) for key, one in wrong.items()])
-    if constraints is not None:
-        files = _constrained(files, str(constraints))
     texts = [str(text) for text in ([energy] if isinstance(energy, (str, Path)) else energy or ())]
+    found, sources, _ = gather(
+        lambda: files if constraints is None else _constrained(files, str(constraints)),
+        lambda: energy_sources(texts, [Path(path) for path in components], files.sources),
+        lambda: mapspace.on(files),
+    )
     if texts or components:
-        files = replace(files, energy=energy_sources(texts, [Path(path) for path in components], files.sources))
+        found = replace(found, energy=sources)
     given = tuple(variables.items()) if variables else files.variables
-    return mapspace.on(replace(files, variables=given, changes=(*files.changes, *(changes or {}).items())))
+    return mapspace.on(replace(found, variables=given, changes=(*files.changes, *(changes or {}).items())))
 
 
 def _constrained(files: TargetFiles, text: str) -> TargetFiles:

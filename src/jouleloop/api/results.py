@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import jouleloop
 from jouleloop.api.hardware import Architecture
-from jouleloop.api.rows import breakdown_rows, energy_rows, html_table
+from jouleloop.api.rows import breakdown_rows, energy_rows, frame, html_table
 from jouleloop.errors import InputError, MappingError, unknown
 from jouleloop.mapping.formats import to_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping
@@ -140,10 +140,7 @@ class Result:
 
         Where accesses are counted the column is called ``energy_access_words``.
         """
-        import pandas as pd  # noqa: PLC0415 - slow to import
-
-        with energies_in(self.unit):
-            return pd.DataFrame(renamed(breakdown_rows(self.counts)))
+        return frame(breakdown_rows(self.counts), self.unit)
 
     def to_timeloop(self) -> str:
         """Return the mapping as YAML that ``timeloop-model`` reads."""

@@ -2,10 +2,22 @@
 
 from collections.abc import Iterable
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jouleloop.engines.protocol import Target
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.units import energies_in, renamed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def frame(rows: Any, unit: str) -> "pd.DataFrame":
+    """Return records, or columns by name, as a table whose energies are in ``unit``, and called so."""
+    import pandas as pd  # noqa: PLC0415 - slow to import
+
+    with energies_in(unit):
+        return pd.DataFrame(renamed(rows))
 
 
 def breakdown_rows(evaluation: Evaluation) -> list[dict[str, Any]]:

@@ -51,30 +51,13 @@ _GROUPS = ("bounds", "dataflow")
 
 
 #: Options by the parameters of `jouleloop.api` that they stand for.
-_OPTION_OF = {
-    "architecture": "--arch",
-    "budget": "--budget",
-    "components": "--components",
-    "constraints": "--constraints",
-    "energy": "--energy",
-    "engine": "--engine",
-    "axes": "--axes",
-    "factors": "--factors",
-    "ignore": "--ignore",
-    "layer": "--layer",
-    "layers": "LAYERS",
-    "mapping": "--mapping",
-    "least_words": "--least-words",
-    "level": "--level",
-    "most_words": "--most-words",
-    "network": "--network",
-    "objective": "--objective",
-    "on": "--on",
-    "only": "--only",
-    "seconds": "--seconds",
-    "semantics": "--semantics",
-    "space": "--space",
-    "within": "--within",
+_OPTION_OF = {"architecture": "--arch", "layers": "LAYERS"} | {
+    name: f"--{name.replace('_', '-')}"
+    for name in (
+        *("axes", "budget", "components", "constraints", "energy", "engine", "factors", "ignore", "layer", "mapping"),
+        *("least_words", "level", "most_words", "network", "objective", "on", "only", "seconds", "semantics", "space"),
+        "within",
+    )
 }
 
 
@@ -164,7 +147,7 @@ def _run() -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except JouleloopError as error:
-        for fault in map(_in_options, error.faults):
+        for fault in _in_options(error):
             stderr.print(f"[bold red]error:[/] {escape(str(fault))}", soft_wrap=True, highlight=False)
         return error.exit_code
     except BrokenPipeError:
@@ -191,14 +174,11 @@ def _run() -> int:
     return code if isinstance(code, int) else 0
 
 
-def _in_options(fault: Fault) -> Fault:
-    """Return a fault of a parameter as one of the option that stands for it; a file's are its own."""
-    if fault.source in _OPTION_OF:
-        field = None if fault.field == fault.source else fault.field
-        return replace(fault, source=_OPTION_OF[fault.source], field=field)
-    if fault.source is None and fault.field in _OPTION_OF:
-        return replace(fault, field=_OPTION_OF[fault.field])
-    return fault
+def _in_options(error: JouleloopError) -> tuple[Fault, ...]:
+    """Return the faults of parameters as those of the options that stand for them; a file's are its own."""
+    twice = [fault.field == fault.source and fault.source in _OPTION_OF for fault in error.faults]
+    once = (replace(fault, field=None) if two else fault for fault, two in zip(error.faults, twice, strict=True))
+    return JouleloopError(once).renamed(_OPTION_OF).faults
 
 
 def _interrupted(how_far: str = "") -> int:

@@ -6,6 +6,7 @@ import typer
 
 from jouleloop.api.chains import chain_named, search_chain
 from jouleloop.cli import options
+from jouleloop.cli.answers import answer, end
 from jouleloop.cli.target_options import FusionChoice, HardwareChoice, hardware_of
 from jouleloop.cli.watching import say_if_compiling, watched
 from jouleloop.cli.write_files import write_proof
@@ -13,8 +14,7 @@ from jouleloop.files import write_text
 from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun
 from jouleloop.optimum.limit import INTERRUPT
 from jouleloop.report.fused_page import fused_page
-from jouleloop.signals import exit_code
-from jouleloop.terminal.console import print_json, print_text
+from jouleloop.terminal.console import print_text
 from jouleloop.terminal.splice import AsJson, spliced
 from jouleloop.units import amount
 
@@ -45,14 +45,10 @@ def chain(
         result = search_chain(found, designs, fusion.level, watch, seconds, **how)
     if fusion.page is not None:
         write_text(fusion.page, fused_page([(f"{result.chain} on {result.architecture}", result.as_json())]))
-    if as_json:
-        print_json(result.as_json())
-    else:
-        _show(result)
+    answer(result.as_json, lambda: _show(result), as_json=as_json)
     if certificate is not None and result.ok:
         write_proof(certificate, result.certificate, proven=result.optimal)
-    if (ended := watch.asked() == INTERRUPT) or not result.ok:
-        raise typer.Exit(exit_code() if ended else 1)
+    end(interrupted=watch.asked() == INTERRUPT, failed=not result.ok)
 
 
 def _show(result: ChainResult) -> None:

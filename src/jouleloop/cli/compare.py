@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from jouleloop.terminal.console import print_json, print_table, stdout
+from jouleloop.cli.answers import answer, end, new_table
+from jouleloop.terminal.console import print_table, stdout
 from jouleloop.terminal.splice import AsJson, spliced
 
 if TYPE_CHECKING:  # pandas is slow to import
@@ -60,12 +60,8 @@ def compare(
         absolute=absolute,
         text=text,
     )
-    if as_json:
-        print_json(found.as_json())
-    else:
-        _show(found, first, second)
-    if found.differ:
-        raise typer.Exit(1)
+    answer(found.as_json, lambda: _show(found, first, second), as_json=as_json)
+    end(failed=found.differ)
 
 
 def _names(text: str | None) -> list[str]:
@@ -92,12 +88,10 @@ def _show(found: "TableComparison", first: Path, second: Path) -> None:
 
 
 def _show_fields(fields: "list[FieldComparison]") -> None:
-    counts = Table(title="Rows of A against B", title_justify="left")
-    for heading in ("column", "equal", "lower", "higher", "different", "no A", "no B"):
-        counts.add_column(heading, justify="left" if heading == "column" else "right")
-    largest = Table(title="Largest difference", title_justify="left")
-    for heading in ("column", "A - B", "relative", "where"):
-        largest.add_column(heading, justify="left" if heading in ("column", "where") else "right")
+    right = ("equal", "lower", "higher", "different", "no A", "no B")
+    counts = new_table("Rows of A against B", ["column"], right)
+    largest = new_table("Largest difference", ["column"], ("A - B", "relative"))
+    largest.add_column("where")
     for field in fields:
         name = escape(field.field if field.decides else f"({field.field})")
         rows = (field.equal, field.lower, field.higher, field.different)

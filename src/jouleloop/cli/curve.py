@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from jouleloop.api.curves import Curve, question_of, walked
 from jouleloop.api.layers import problem_of
 from jouleloop.cli import options
+from jouleloop.cli.answers import answer, end, new_table
 from jouleloop.cli.network_curve import check_subject, draw_network
 from jouleloop.cli.target_options import HardwareChoice, Subject, hardware_of
 from jouleloop.cli.watching import say_if_compiling, watched
@@ -22,8 +22,7 @@ from jouleloop.errors import gather
 from jouleloop.files import write_json
 from jouleloop.names import safe_name
 from jouleloop.optimum.limit import INTERRUPT, Watch
-from jouleloop.signals import exit_code
-from jouleloop.terminal.console import print_json, print_note, print_table, print_text, stderr
+from jouleloop.terminal.console import print_note, print_table, print_text, stderr
 from jouleloop.terminal.splice import AsJson, spliced
 from jouleloop.units import energies_in
 
@@ -112,15 +111,9 @@ def curve(
     if found.steps:
         with energies_in(question.target.costs.unit):
             files.write(found.table, "curve", found.plot, f"{len(found.steps)} steps, dashed what theory asks for")
-    if as_json:
-        print_json(found.as_dict())
-    else:
-        _show(found, verbose=verbose)
+    answer(found.as_dict, lambda: _show(found, verbose=verbose), as_json=as_json)
     _tell_end(found, choice.store)
-    if ended:
-        raise typer.Exit(exit_code())
-    if not found.steps:
-        raise typer.Exit(1)
+    end(interrupted=ended, failed=not found.steps)
 
 
 @contextlib.contextmanager
@@ -166,9 +159,9 @@ def _show(found: Curve, *, verbose: bool) -> None:
                f"words in {found.level}")  # fmt: skip
     rows = found.rows()
     told = ["words", f"least [{found.unit}]", "proven", "DRAM words", "of theory"]
-    table = Table()
-    for heading in (*told, *(("cycles", "mapping") if verbose else ())):
-        table.add_column(heading, justify="left" if heading == "mapping" else "right")
+    table = new_table("", right=[*told, "cycles"] if verbose else told)
+    if verbose:
+        table.add_column("mapping")
     for row, ratio in zip(rows, ratios(found.staircase), strict=True):
         value, dram = f"{row['value']:,.2f}".removesuffix(".00"), f"{row['dram_words']:,.0f}"
         cells = [

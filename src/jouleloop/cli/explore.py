@@ -6,17 +6,17 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from jouleloop.api.explorations import INVALID, Exploration, explore
 from jouleloop.cli import options
+from jouleloop.cli.answers import answer, end, new_table
 from jouleloop.cli.target_options import read_outside
 from jouleloop.cli.watching import say_if_compiling
 from jouleloop.cli.write_files import Written
 from jouleloop.errors import gather
 from jouleloop.optimum.limit import INTERRUPT, Limit, Watch
-from jouleloop.signals import asked_by_signals, exit_code
-from jouleloop.terminal.console import print_json, print_note, print_table, print_text, stderr
+from jouleloop.signals import asked_by_signals
+from jouleloop.terminal.console import print_note, print_table, print_text, stderr
 from jouleloop.terminal.splice import AsJson, spliced
 
 #: Points of a front and discarded families that the console shows; files have all.
@@ -63,14 +63,8 @@ def explore_space(
     caption = "What searched designs cost, the best marked."
     files.write(found.table, "designs", found.plot, caption, found.page_tables)
     front.write(found.front_table, "design_front", found.plot, caption)
-    if as_json:
-        print_json(found.as_dict())
-    else:
-        _show(found)
-    if found.outcome.stopped == INTERRUPT:
-        raise typer.Exit(exit_code())
-    if found.best is None:
-        raise typer.Exit(1)
+    answer(found.as_dict, lambda: _show(found), as_json=as_json)
+    end(interrupted=found.outcome.stopped == INTERRUPT, failed=found.best is None)
 
 
 def _show(found: Exploration) -> None:
@@ -103,9 +97,7 @@ def _show_families(found: Exploration) -> None:
     families = sorted(found.outcome.families, key=lambda family: -len(family.members))[:_MOST_SHOWN]
     if not families:
         return
-    shown = Table(title="largest families that were discarded", title_justify="left")
-    shown.add_column("designs", justify="right")
-    shown.add_column(f"none below {escape(f'[{found.unit}]')}", justify="right")
+    shown = new_table("largest families that were discarded", right=("designs", f"none below [{found.unit}]"))
     shown.add_column("which, and why")
     for family in families:
         bound = f"{family.bound:,.0f}" if family.bound < float("inf") else "–"
@@ -115,9 +107,7 @@ def _show_families(found: Exploration) -> None:
 
 def _show_front(found: Exploration) -> None:
     points = found.front_table()
-    shown = Table(title=f"front of energy, delay and area: {len(points):,} points", title_justify="left")
-    for name in points.columns:
-        shown.add_column(escape(str(name)), justify="right")
+    shown = new_table(f"front of energy, delay and area: {len(points):,} points", right=map(str, points.columns))
     step = max(1, len(points) // _MOST_SHOWN)
     for _, row in points.iloc[::step].iterrows():
         shown.add_row(*(f"{value:,.0f}" if isinstance(value, (int, float)) else str(value) for value in row))

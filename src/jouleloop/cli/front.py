@@ -1,27 +1,25 @@
 """``jouleloop front``: all mappings of a layer or network that no other beats in energy and cycles."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from jouleloop.api.capacity_fronts import FrontByCapacity, front_by_capacity_told
 from jouleloop.api.fronts import Front, check_share, front_told, runs_of
 from jouleloop.api.run import options_of
 from jouleloop.cli import options
+from jouleloop.cli.answers import answer, end, new_table
 from jouleloop.cli.target_options import HardwareChoice, Subject, hardware_of
 from jouleloop.cli.watching import say_if_compiling, watched
 from jouleloop.cli.write_files import Written
 from jouleloop.engines.native import NativeEngine
 from jouleloop.errors import Fault, InputError, gather, raise_all
 from jouleloop.optimum.limit import INTERRUPT
-from jouleloop.signals import exit_code
-from jouleloop.terminal.console import print_json, print_note, print_table, print_text
+from jouleloop.terminal.console import print_note, print_table, print_text
 from jouleloop.terminal.splice import AsJson, spliced
-from jouleloop.units import WORDS, energies_in, said
+from jouleloop.units import WORDS, energies_in
 from jouleloop.workload.layer import CONV
 
 #: Points that the console shows; files have all.
@@ -80,9 +78,7 @@ def front(
             try:
                 by_capacity = front_by_capacity_told(chosen, runs[0][1], choice.capacity, engine, told)
             except InputError as error:
-                raise InputError(
-                    replace(f, source="--capacity", field=None) if f.field == "level" else f for f in error.faults
-                ) from error
+                raise error.renamed({"level": "--capacity"}) from error
             _end_capacity(by_capacity, files, as_json=as_json)
             return
         found = front_told(chosen, name, runs, engine, told, choice.within)
@@ -99,14 +95,8 @@ def _end(found: Front, files: Written, mappings: Path | None, *, as_json: bool) 
             files.write(found.table, "front", found.plot, caption, found.layer_tables)
         if mappings is not None:
             print_note(f"{found.write_mappings(mappings):,} mappings written to {mappings}")
-    if as_json:
-        print_json(found.as_dict())
-    elif found.ok:
-        _show(found)
-    if any(one.front.last.stopped == INTERRUPT for one in found.layers):
-        raise typer.Exit(exit_code())
-    if not found.ok:
-        raise typer.Exit(1)
+    answer(found.as_dict, lambda: _show(found) if found.ok else None, as_json=as_json)
+    end(interrupted=any(one.front.last.stopped == INTERRUPT for one in found.layers), failed=not found.ok)
 
 
 def _show(found: Front) -> None:
@@ -116,15 +106,9 @@ def _show(found: Front) -> None:
     proof = f"complete{short}, proven" if found.complete else "not proven complete"
     words = found.unit != "pJ"
     with energies_in(found.unit):
-        shown = Table(title=escape(f"{found.name} on {found.architecture.name}"), title_justify="left")
-        for heading in (
-            "cycles",
-            "accesses [million words]" if words else "energy [µJ]",
-            "above least",
-            said("energy"),
-        ):
-            shown.add_column(escape(heading), justify="right")
-        shown.columns[-1].header = "energy x cycles over least" if not words else "words x cycles over least"
+        energy = ("accesses [million words]", "words") if words else ("energy [µJ]", "energy")
+        right = ("cycles", energy[0], "above least", f"{energy[1]} x cycles over least")
+        shown = new_table(f"{found.name} on {found.architecture.name}", right=right)
         shown.add_column("")
         least = min(energy * one for energy, one in zip(energies, cycles, strict=True)) or 1.0
         for place in _places(count, found.knee):
@@ -161,23 +145,19 @@ def _end_capacity(found: FrontByCapacity, files: Written, *, as_json: bool) -> N
     if rows:
         caption = f"Energy over cycles and words of {found.level} of all mappings that no other beats in all three."
         files.write(found.table, "capacity_front", found.plot, caption)
-    if as_json:
-        print_json(found.as_dict())
-    elif rows:
-        shown = Table(title=escape(f"{found.problem.name} on {found.architecture.name}"), title_justify="left")
-        what = "accesses" if found.unit == WORDS else "energy"
-        for heading in (f"{found.level} [words]", "cycles", f"{what} [{found.unit}]"):
-            shown.add_column(escape(heading), justify="right")
-        for place in _places(len(rows), None):
-            row = rows[place]
-            shown.add_row(f"{row['words']:,}", f"{row['cycles']:,}", f"{row['total_pj']:,.2f}")
-        print_table(shown)
-        proof = "complete, proven" if found.complete else "not proven complete"
-        print_text(f"{_points(len(rows))}; {proof}")
-    if found.found.last.last.stopped == INTERRUPT:
-        raise typer.Exit(exit_code())
-    if not rows:
-        raise typer.Exit(1)
+    answer(found.as_dict, lambda: _show_capacity(found, rows) if rows else None, as_json=as_json)
+    end(interrupted=found.found.last.last.stopped == INTERRUPT, failed=not rows)
+
+
+def _show_capacity(found: FrontByCapacity, rows: list[dict[str, Any]]) -> None:
+    """Print the points, some of them where there are many."""
+    energy = f"{'accesses' if found.unit == WORDS else 'energy'} [{found.unit}]"
+    right = (f"{found.level} [words]", "cycles", energy)
+    shown = new_table(f"{found.problem.name} on {found.architecture.name}", right=right)
+    for row in (rows[place] for place in _places(len(rows), None)):
+        shown.add_row(f"{row['words']:,}", f"{row['cycles']:,}", f"{row['total_pj']:,.2f}")
+    print_table(shown)
+    print_text(f"{_points(len(rows))}; {'complete, proven' if found.complete else 'not proven complete'}")
 
 
 def _places(count: int, knee: int | None) -> list[int]:

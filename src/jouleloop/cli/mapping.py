@@ -12,6 +12,7 @@ from jouleloop.api.layers import problem_of
 from jouleloop.api.results import Result
 from jouleloop.api.run import countable, evaluate, search_told
 from jouleloop.cli import options
+from jouleloop.cli.answers import answer, end
 from jouleloop.cli.hints import hints, narrower
 from jouleloop.cli.notes import notes
 from jouleloop.cli.show import show_profile, show_result
@@ -23,7 +24,6 @@ from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_text
 from jouleloop.optimum.limit import INTERRUPT
-from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, print_note, stderr
 from jouleloop.terminal.splice import spliced
 from jouleloop.units import energies_in
@@ -106,12 +106,9 @@ def map_layer(
             show_profile(result.search.profile)
     for line in narrower(result) if result.search is not None and result.search.stopped else ():
         print_note(line)
-    if ended:
-        raise typer.Exit(exit_code())
-    if not result.ok:
-        for hint in hints(result):
-            print_note(f"hint: {hint}")
-        raise typer.Exit(1)
+    for hint in () if ended or result.ok else hints(result):
+        print_note(f"hint: {hint}")
+    end(interrupted=ended, failed=not result.ok)
 
 
 def _write_certificate(path: Path, result: Result) -> bool:
@@ -149,7 +146,4 @@ def evaluate_mapping(
     problem = problem_of(layer, hardware.variables)
     chosen = countable(lambda constraints: hardware.load(arch, constraints, problem.shape), problem)
     result = evaluate(chosen, problem, mapping, engine=engine, residuals=residuals)
-    if as_json:
-        print_json(result.as_dict())
-    else:
-        show_result(result, verbose=verbose)
+    answer(result.as_dict, lambda: show_result(result, verbose=verbose), as_json=as_json)

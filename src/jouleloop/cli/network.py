@@ -1,6 +1,5 @@
 """``jouleloop network``: what a whole network costs, layer by layer in the network's order, and its total."""
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -36,7 +35,7 @@ def network(
     try:
         networks = sweeps_of(name)
     except InputError as error:
-        raise InputError(replace(f, source="NETWORK") if f.source == "layers" else f for f in error.faults) from error
+        raise error.renamed({"layers": "NETWORK"}) from error
     if not all(points.is_network for points in networks):
         fault = "is a sweep, no network: jouleloop sweep searches it"
         raise InputError(Fault(fault, "NETWORK", value=name, allowed="a file in layers/networks/, or a network file"))

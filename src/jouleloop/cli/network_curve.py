@@ -4,19 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import typer
-from rich.table import Table
-
 from jouleloop.api.hardware import Architecture
 from jouleloop.api.network_curve import SHARES, NetworkCurve, network_walked
+from jouleloop.cli.answers import answer, end, new_table
 from jouleloop.cli.target_options import Subject
 from jouleloop.cli.watching import say_if_compiling, watched
 from jouleloop.cli.write_files import Written
 from jouleloop.curves.staircase import Limits
 from jouleloop.errors import Fault, raise_all
 from jouleloop.optimum.limit import INTERRUPT
-from jouleloop.signals import exit_code
-from jouleloop.terminal.console import print_json, print_note, print_table, print_text
+from jouleloop.terminal.console import print_note, print_table, print_text
 
 
 def check_subject(subject: Subject, of_layers: Mapping[str, Any]) -> None:
@@ -48,26 +45,19 @@ def draw_network(
         found = network_walked(hardware, name, level, objective, Limits(watch=watch), store=store)
     if found.steps:
         files.write(found.table, "network_curve", found.plot, f"{len(found.steps)} steps of {found.name}")
-    if as_json:
-        print_json(found.as_dict())
-    else:
-        _show(found)
+    answer(found.as_dict, lambda: _show(found), as_json=as_json)
     stopped = {curve.stopped for _, curve in found.layers} - {""}
     for _, curve in found.layers:
         if not curve.steps or curve.stopped:
             print_note(f"{curve.problem.name}: {curve.stopped or curve.staircase.reason}")
-    if INTERRUPT in stopped:
-        raise typer.Exit(exit_code())
-    if not found.steps:
-        raise typer.Exit(1)
+    end(interrupted=INTERRUPT in stopped, failed=not found.steps)
 
 
 def _show(found: NetworkCurve) -> None:
     """Print each layer's range of capacities, and the smallest capacities near the least of the network."""
     print_text(f"{found.name}: {found.objective} against words in {found.level}")
-    table = Table()
-    for heading in ("layer", "runs", "steps", "from [words]", "largest that helps [words]", f"least [{found.unit}]"):
-        table.add_column(heading, justify="left" if heading == "layer" else "right")
+    right = ("runs", "steps", "from [words]", "largest that helps [words]", f"least [{found.unit}]")
+    table = new_table("", ["layer"], right)
     for count, curve in found.layers:
         if curve.steps:
             first, last = curve.steps[0], curve.steps[-1]
@@ -76,9 +66,7 @@ def _show(found: NetworkCurve) -> None:
     print_table(table)
     if not found.steps:
         return
-    near = Table()
-    for heading in ("above the least", "words", f"network [{found.unit}]", "proven"):
-        near.add_column(heading, justify="right")
+    near = new_table("", right=("above the least", "words", f"network [{found.unit}]", "proven"))
     for share in SHARES:
         step = found.within(share)
         near.add_row(f"{share:.0%}", f"{step.words:,}", f"{step.value:,.0f}", "yes" if step.proven else "no")

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from jouleloop.api.results import Result
 from jouleloop.api.rows import energy_rows
+from jouleloop.cli.answers import new_table
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import Target
 from jouleloop.model.evaluation import Evaluation
@@ -74,19 +75,10 @@ def count_text(number: int) -> str:
     return f"{number:,}" if number < _LONG_COUNT else f"{Decimal(number):.1e}".replace("e+", "e")
 
 
-def _table(title: str, *left: str, right: tuple[str, ...]) -> Table:
-    table = Table(title=title, title_justify="left")
-    for heading in left:
-        table.add_column(heading)
-    for heading in right:
-        table.add_column(escape(heading), justify="right")
-    return table
-
-
 def _show_energy(counts: Evaluation, unit: str) -> None:
     what = "Accesses" if unit == "words" else "Energy"
     right = (f"{what.lower()} [{unit}]", "share", "instances")
-    table = _table(f"{what}, all instances", "level", "data space", right=right)
+    table = new_table(f"{what}, all instances", ("level", "data space"), right)
     total = counts.energy_pj or 1.0
     for level in counts.levels:
         for position, (space, stats) in enumerate(level.data.items()):
@@ -105,7 +97,7 @@ def _show_energy(counts: Evaluation, unit: str) -> None:
 
 
 def _show_words(counts: Evaluation) -> None:
-    table = _table("Words, per instance", "level", "data space", right=("tile", "reads", "fills", "updates"))
+    table = new_table("Words, per instance", ("level", "data space"), ("tile", "reads", "fills", "updates"))
     for level in counts.levels:
         for position, (space, stats) in enumerate(level.data.items()):
             words = (stats.tile_words, stats.reads, stats.fills, stats.updates)
@@ -127,7 +119,7 @@ def _show_areas(target: Target) -> None:
     rows = [row for row in target.costs.areas(target.arch) if row["area_um2"]]
     if not rows:
         return
-    table = _table("Area", "component", right=("instances", "µm2 each", "mm2 all", "share"))
+    table = new_table("Area", ("component",), ("instances", "µm2 each", "mm2 all", "share"))
     total = sum(row["all_um2"] for row in rows)
     for row in rows:
         areas = (f"{row['area_um2']:,.1f}", f"{row['all_um2'] / 1e6:,.4f}", f"{row['all_um2'] / total:.1%}")
@@ -150,7 +142,7 @@ def _show_leakage(counts: Evaluation, target: Target) -> None:
 def _show_energies(target: Target) -> None:
     """Print every energy per action, an access of several words and one word of it, and what says so."""
     right = ("words", f"{target.costs.unit} an access", f"{target.costs.unit} a word")
-    table = _table(said("Energy per action"), "component", "action", right=right)
+    table = new_table(said("Energy per action"), ("component", "action"), right)
     table.add_column("estimator")
     sources: dict[str, str] = {}
     for row in energy_rows(target):
@@ -171,7 +163,7 @@ def show_profile(profile: Profile) -> None:
     """Print where a search spent its time."""
     if profile.levels:
         counted = tuple(next(iter(profile.levels.values())))
-        table = _table("Search, by level", "level", right=counted)
+        table = new_table("Search, by level", ("level",), counted)
         for name, counts in profile.levels.items():
             table.add_row(escape(name), *(f"{counts[what]:,}" for what in counted))
         print_table(table)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
-from rich.table import Table
 
+from jouleloop.cli.answers import new_table
 from jouleloop.fusion.sweep import ChainPoint
 from jouleloop.terminal.console import print_table, print_text
 
@@ -21,11 +21,8 @@ def show_networks(table: "pd.DataFrame", *, words: bool = False) -> None:
     from jouleloop.tables.networks import SUMS, TOTAL  # noqa: PLC0415 - loads pandas
 
     for (network_name, architecture), rows in table.groupby(["network", "architecture"], sort=False):
-        shown = Table(title=f"{network_name} on {architecture}", title_justify="left")
-        shown.add_column("layer")
         units = ("accesses [million words]", "words per MAC") if words else ("energy [µJ]", "pJ per MAC")
-        for heading in ("runs", "MACs", *units, "share"):
-            shown.add_column(escape(heading), justify="right")
+        shown = new_table(f"{network_name} on {architecture}", ["layer"], ("runs", "MACs", *units, "share"))
         layers = rows[~rows["layer"].isin(SUMS)]
         sums = rows[rows["layer"].isin(SUMS)]
         mapped_pj = float(sums.iloc[-1]["total_pj"])
@@ -52,11 +49,8 @@ def show_fused(
     """
     from jouleloop.tables.networks import TOTAL  # noqa: PLC0415 - loads pandas
 
-    shown = Table(title=title, title_justify="left")
-    shown.add_column("chain")
     unit = "million words" if words else "µJ"
-    for heading in ("runs", f"apart [{unit}]", f"fused [{unit}]", "ratio", "outside"):
-        shown.add_column(escape(heading), justify="right")
+    shown = new_table(title, ["chain"], ("runs", f"apart [{unit}]", f"fused [{unit}]", "ratio", "outside"))
     alone = {row["layer"]: float(row["total_pj"]) for _, row in rows.iterrows() if row["status"] == "ok"}
     total_pj, others_pj, saved_pj = alone.get(TOTAL), alone.get(TOTAL, 0.0), 0.0
     for point, record in records:
@@ -92,12 +86,8 @@ def _compare(network: str, rows: "pd.DataFrame", *, words: bool) -> None:
 
     names = [str(name) for name in dict.fromkeys(rows["architecture"])]
     unit = "million words" if words else "µJ"
-    shown = Table(title=f"{network}: {' and '.join(names)}, {unit}", title_justify="left")
-    shown.add_column("layer, then component")
-    for name in names:
-        shown.add_column(escape(name), justify="right")
-    for name in names[1:]:
-        shown.add_column(escape(f"{name} / {names[0]}"), justify="right")
+    right = [*names, *(f"{name} / {names[0]}" for name in names[1:])]
+    shown = new_table(f"{network}: {' and '.join(names)}, {unit}", ["layer, then component"], right)
 
     def add(label: str, energies: "pd.Series") -> None:
         known = [None if pd.isna(energy) else float(energy) for energy in energies]

@@ -1,9 +1,10 @@
 """Options that several commands share: the hardware that a name stands for, and what a search is told."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jouleloop.api.hardware import Architecture
 from jouleloop.api.project import AS_CONFIGURED, MapspaceChoice
@@ -11,7 +12,7 @@ from jouleloop.api.run import options_of
 from jouleloop.cli import options
 from jouleloop.documents.load import ALLOW_OUTSIDE
 from jouleloop.engines.protocol import SEMANTICS, SearchOptions
-from jouleloop.errors import Fault, InputError
+from jouleloop.errors import Fault, InputError, gather
 from jouleloop.files import parse_yaml
 from jouleloop.terminal.splice import spliced
 from jouleloop.workload.layer import CONV
@@ -66,8 +67,7 @@ def hardware_of(
 ) -> HardwareChoice:
     """Return what the options say."""
     read_outside(allowed=allow_outside)
-    given = pairs_of(variables)
-    changed = {path: _value(value) for path, value in (_pair(text, "--set") for text in changes or ())}
+    given, changed = gather(lambda: pairs_of(variables), lambda: _pairs(changes, "--set", _value))
     return HardwareChoice(semantics, energy or None, components or (), given, changed, mapspace)
 
 
@@ -117,14 +117,20 @@ def read_outside(*, allowed: bool) -> None:
 
 def pairs_of(variables: options.Variables) -> dict[str, str]:
     """Return the variables of templates by name."""
-    return dict(_pair(text, "--variable") for text in variables or ())
+    return _pairs(variables, "--variable", str)
 
 
-def _pair(text: str, option: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise InputError(Fault("must be a name and a value", option, value=text, allowed="NAME=VALUE"))
-    return name, value
+def _pairs(texts: Sequence[str] | None, option: str, read: Callable[[str], Any]) -> dict[str, Any]:
+    """Return the values of an option by name; raise `InputError` where a text is no pair, or a name has two."""
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise InputError(Fault("must be a name and a value", option, value=text, allowed="NAME=VALUE"))
+        if name in found:
+            raise InputError(Fault(f"{name} is given twice", option, value=f"{name}={found[name]} and {text}"))
+        found[name] = value
+    return {name: read(value) for name, value in found.items()}
 
 
 def _value(text: str) -> Value:

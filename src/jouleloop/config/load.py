@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.config.model import Config, EnergyEntry
+from jouleloop.documents.load import read_plain
 from jouleloop.energy.choice import source_of
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
 from jouleloop.files import is_file, listed, read_yaml
-from jouleloop.fusion.sweep import ChainSweep, is_chain_sweep, load_chain_sweep
+from jouleloop.fusion.sweep import CHAIN, ChainSweep, load_chain_sweep
 from jouleloop.units import COUNTS, unit_of
 from jouleloop.validation import made_of, validate
 from jouleloop.workload.problem import ProblemShape
@@ -92,14 +93,18 @@ def load_study(
     chains: list[ChainSweep] = []
 
     def read_sweeps(path: Path) -> list[Sweep]:
-        if not is_chain_sweep(path):
+        if _keys(path, "a sweep").get("kind") != CHAIN:
             return load_sweeps(path, progress)
         chains.append(load_chain_sweep(path))
         return []
 
+    def read_network(path: Path) -> list[Sweep]:
+        _keys(path, "a network")
+        return [load_network(path)]
+
     for key, names, folder, load in (
         ("sweeps", config.sweeps, LAYERS, read_sweeps),
-        ("networks", config.networks, NETWORKS, lambda path: [load_network(path)]),
+        ("networks", config.networks, NETWORKS, read_network),
     ):
         for index, name in enumerate(names):
             sweeps += _load_one(name, f"{key}.{index}", root, folder, load, source, faults)
@@ -182,10 +187,11 @@ def load_all(path: Path, progress: Progress | None = None) -> list[Sweep]:
 
     A sweep of a capacity or of chains has no energies of layers, so that it is refused here.
     """
-    if is_chain_sweep(path):
+    document = _keys(path, "a sweep or a network")
+    if document.get("kind") == CHAIN:
         text = "is a sweep of chains: snakemake runs it where the configuration names it (docs/fusion.md)"
         raise InputError(Fault(text, str(path), "kind"))
-    found = [load_network(path)] if _is_network(path) else load_sweeps(path, progress)
+    found = [load_network(path)] if _is_network(path, document) else load_sweeps(path, progress)
     if found[0].curves:
         text = "is a sweep of a capacity: it has curves, no layers to search"
         allowed = "jouleloop curve for one curve, or snakemake for the sweep"
@@ -193,13 +199,16 @@ def load_all(path: Path, progress: Progress | None = None) -> list[Sweep]:
     return found
 
 
-def _is_network(path: Path) -> bool:
+def _keys(path: Path, wanted: str) -> dict[Any, Any]:
+    """Return the keys of a file, none where it holds something else; raise `InputError` where it is no YAML."""
+    document = read_plain(path, wanted)
+    return document if isinstance(document, dict) else {}
+
+
+def _is_network(path: Path, document: Mapping[Any, Any]) -> bool:
     """Whether the file is a network: by its folder, without growth that is tested, or by layers each of a kind."""
     if path.resolve().parent.name == NETWORKS.name:
         return True
-    document = read_yaml(path)
-    if not isinstance(document, dict):
-        return False
     layers = document.get("layers")
     if not {"kind", "variable", "expected", "architecture"} & set(document):
         return "transformer" in document or "layers" in document

@@ -52,7 +52,7 @@ def capacity_tables(
     for point in sweep.points:
         layer = point.layer.renamed("")
         names = {"architecture": job.target.name, "sweep": sweep.name, "layer": point.layer.label, "count": point.count}
-        refused = job.target_for(layer.problem().shape).constraints.refused
+        refused = job.target.for_layers(layer.problem().shape).constraints.refused
         question = _question(job, sweep, layer.problem())
         curve = None if refused else _walked(question, job.options, store, tell)
         found.append((point.count, curve))
@@ -93,7 +93,7 @@ def _named(column: str) -> list[str]:
 
 
 def _question(job: Job, sweep: Sweep, problem: Any) -> Question:
-    spec, target = sweep.curves, job.target_for(problem.shape)
+    spec, target = sweep.curves, job.target.for_layers(problem.shape)
     assert spec is not None  # noqa: S101 - of sweeps of a capacity alone
     level = level_of(target.arch, sweep.levels.get(job.target.name)).name
     return Question(problem, target, level, spec.objective, spec.least_words, spec.most_words)

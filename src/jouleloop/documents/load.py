@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import yaml
 
 from jouleloop.documents.flat import as_tree
 from jouleloop.errors import Fault, InputError, unknown
-from jouleloop.files import _SafeLoader, is_file, listed, parse_yaml, read_text
+from jouleloop.files import _SafeLoader, is_file, listed, parse_yaml, read_text, read_yaml
 
 _LOG = logging.getLogger("jouleloop.documents")
 
@@ -33,6 +34,17 @@ _CONSTRAINT_TAGS = ("Spatial", "Temporal", "Dataspace", "Constraint")
 _WHOLE = "nomerge"
 _MAX_INCLUDES = 200
 _FUNCTIONS = "expression_custom_functions"
+
+
+def read_plain(path: Path, wanted: str) -> Any:
+    """Return the data of a YAML file; raise `InputError` with what is ``wanted`` where it is a Timeloop design."""
+    try:
+        return read_yaml(path)
+    except InputError as error:
+        tag = re.search(r"the tag '(!\w+)'", str(error.__cause__))
+        if tag is None or tag[1][1:] not in (*NODE_TAGS, ARRAY_TAG, *_CONSTRAINT_TAGS):
+            raise
+        raise InputError(Fault(f"is a Timeloop design, by its tag {tag[1]}", str(path), allowed=wanted)) from error
 
 
 class _WholeList(list[Any]):

@@ -12,8 +12,7 @@ import numpy as np
 from jouleloop.curves.hardware import held_words, level_of, with_words
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import SearchOptions, Target
-from jouleloop.exploration.front import TIE, LayerFront, layer_front
-from jouleloop.model.evaluation import Evaluation
+from jouleloop.exploration.front import TIE, LayerFront, counted, layer_front
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
@@ -57,7 +56,7 @@ def capacity_front(
     known: Callable[[int | None], SearchResult | None] = lambda _: None  # noqa: E731
     while True:
         front = layer_front(engine, problem, with_words(target, name, capacity), options, known)
-        held = [held_words(_counted(point), name) for point in front.points]
+        held = [held_words(counted(point), name) for point in front.points]
         found += zip(front.points, held, strict=True)
         if not front.complete or not max(held):
             kept = _unbeaten(found)
@@ -71,7 +70,7 @@ def _known(front: LayerFront, held: list[int], capacity: int) -> Callable[[int |
 
     def known(most_cycles: int | None) -> SearchResult | None:
         for point, words in zip(front.points, held, strict=True):
-            if most_cycles is None or _counted(point).cycles <= most_cycles:
+            if most_cycles is None or counted(point).cycles <= most_cycles:
                 return point if words <= capacity else None
         return replace(front.last, most_cycles=most_cycles)
 
@@ -80,16 +79,11 @@ def _known(front: LayerFront, held: list[int], capacity: int) -> Callable[[int |
 
 def _unbeaten(found: list[tuple[SearchResult, int]]) -> list[tuple[SearchResult, int]]:
     """Return the points that no other one matches in all three, the least energy first."""
-    order = sorted(found, key=lambda one: (_counted(one[0]).energy_pj, _counted(one[0]).cycles, one[1]))
-    pairs = [(_counted(point).energy_pj * (1 - TIE), _counted(point).cycles, words) for point, words in order]
+    order = sorted(found, key=lambda one: (counted(one[0]).energy_pj, counted(one[0]).cycles, one[1]))
+    pairs = [(counted(point).energy_pj * (1 - TIE), counted(point).cycles, words) for point, words in order]
     values = np.array(pairs).reshape(-1, 3)
     kept: list[int] = []
     for place in range(len(order)):
         if not kept or not (values[kept] <= values[place] / (1 - TIE, 1, 1)).all(axis=1).any():
             kept.append(place)
     return [order[place] for place in kept]
-
-
-def _counted(found: SearchResult) -> Evaluation:
-    assert found.evaluation is not None  # noqa: S101 - points have one
-    return found.evaluation

@@ -72,13 +72,14 @@ def layer_front(
         if not found.optimal or found.stopped or found.evaluation is None:
             return LayerFront(tuple(points), found)
         # A search may leave ties of other cycles to the next one.
-        if points and found.evaluation.energy_pj <= _counted(points[-1]).energy_pj * (1 + TIE):
+        if points and found.evaluation.energy_pj <= counted(points[-1]).energy_pj * (1 + TIE):
             points.pop()
         points.append(found)
         told = replace(told, most_cycles=found.evaluation.cycles - 1)
 
 
-def _counted(found: SearchResult) -> Evaluation:
+def counted(found: SearchResult) -> Evaluation:
+    """Return what the mapping of a point costs."""
     assert found.evaluation is not None  # noqa: S101 - points have one
     return found.evaluation
 

@@ -9,9 +9,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import StrictFloat, StrictInt, model_validator
 
+from jouleloop.documents.load import read_plain
 from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.errors import Fault, InputError
-from jouleloop.files import is_file, read_yaml
+from jouleloop.files import is_file
 from jouleloop.model.arrays import Ints
 from jouleloop.validation import Made, made_of
 from jouleloop.workload.strict import Strict, key
@@ -103,7 +104,9 @@ def read_space(given: str | Path | Mapping[str, Any] | object, make: Callable[[S
     if not isinstance(given, (str, Path)):
         raise InputError(Fault("is no space", "space", value=given, allowed="a path, or the keys of a space file"))
     path = Path(given)
-    return path.stem, made_of(SpaceFile, read_yaml(path), path, lambda space: make(_beside(space, path)))
+    return path.stem, made_of(
+        SpaceFile, read_plain(path, "a design space"), path, lambda space: make(_beside(space, path))
+    )
 
 
 def _beside(space: SpaceFile, path: Path) -> SpaceFile:

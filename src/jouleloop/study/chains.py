@@ -106,7 +106,7 @@ def _fusions_of(job: Job, sweep: ChainSweep, point: ChainPoint) -> tuple[Fusion,
     if isinstance(changed, JouleloopError):
         return {"reason": f"{variant_label(point.variant)}: {changed}"}
     try:
-        return tuple(Fusion.at(changed.target_for(one.shape), sweep.level) for one in point.chain.problems)
+        return tuple(Fusion.at(changed.target.for_layers(one.shape), sweep.level) for one in point.chain.problems)
     except InputError as error:
         return {"reason": str(error)}
 

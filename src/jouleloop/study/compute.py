@@ -11,7 +11,6 @@ from typing import Any
 from jouleloop.engines.protocol import PROVEN, Engine, SearchOptions, Target
 from jouleloop.errors import EngineError, InputError, JouleloopError
 from jouleloop.files import remove_left_over
-from jouleloop.mapspace.read import UnreadShapeError
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.limit import INTERRUPT, SECONDS, Limit, Tell, Watch
 from jouleloop.optimum.result import SearchResult
@@ -55,17 +54,9 @@ class Job:
     def _digest(self, problem: Problem) -> str:
         digests, shape = self._known.digests, problem.shape
         if shape not in digests:
-            target = self.target_for(shape)
+            target = self.target.for_layers(shape)
             digests[shape] = digest(target_identity(target, self.engine, self.options))
         return digests[shape]
-
-    def target_for(self, shape: ProblemShape) -> Target:
-        """Return the target for problems of ``shape``; its constraints are refused where no rule reads them for it."""
-        try:
-            return self.target.for_shape(shape)
-        except UnreadShapeError as error:  # once a shape
-            LOG.warning("%s", error)
-            return self.target.refusing(shape, str(error))
 
     def at(self, variant: Variant) -> "Job | JouleloopError":
         """Return the job for ``variant``, its energies estimated anew, or the error that says why there is none."""
@@ -221,7 +212,7 @@ def _searched(job: Job, layers: Sequence[Layer]) -> Iterator[tuple[int, SearchRe
     for index, problem in enumerate(problems):
         by_shape.setdefault(problem.shape, []).append(index)
     for indices in by_shape.values():
-        target = job.target_for(problems[indices[0]].shape)
+        target = job.target.for_layers(problems[indices[0]].shape)
         if refused := target.constraints.refused:
             for index in indices:
                 yield index, SearchResult("invalid", refused, engine=job.engine.name, objective=job.options.objective)

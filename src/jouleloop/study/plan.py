@@ -49,11 +49,7 @@ def jobs_of(
 ) -> dict[str, Job]:
     """Return how the layers are searched on each architecture (or on ``only`` one of them); see `targets_of`."""
     config = study.config if isinstance(study, Study) else study
-    return jobs_on(config, targets_of(study, root, only=only, shapes=shapes))
-
-
-def jobs_on(config: Config, targets: Mapping[str, TargetSet]) -> dict[str, Job]:
-    """Return how the layers are searched on architectures that were read."""
+    targets = targets_of(study, root, only=only, shapes=shapes)
     engine = engine_of(config)
     options = SearchOptions(tuple(config.objective), config.seed, config.budget, config.search.seconds)
     return {name: Job(target, engine, options) for name, target in targets.items()}

@@ -1,6 +1,7 @@
 """Targets from files: architecture, energies and constraints for each shape of problem."""
 
 import hashlib
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,11 +17,13 @@ from jouleloop.errors import InputError, JouleloopError, gather, unknown
 from jouleloop.expressions import one_budget
 from jouleloop.files import shown_path
 from jouleloop.mapspace.constraints import AxesName, Constraints, SpaceName
-from jouleloop.mapspace.read import own_constraints, read_constraints
+from jouleloop.mapspace.read import UnreadShapeError, own_constraints, read_constraints
 from jouleloop.model.semantics import rules_of
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.variants import UNCHANGED, Variant
+
+LOG = logging.getLogger("jouleloop.study")
 
 
 @dataclass(frozen=True)
@@ -118,10 +121,14 @@ class TargetSet:
             self._targets[shape] = Target(self.arch, self.costs, self._constraints(shape), self.semantics)
         return self._targets[shape]
 
-    def refusing(self, shape: ProblemShape, reason: str) -> Target:
-        """Return the target for problems of a ``shape`` that its constraints are not written for."""
-        given = Constraints("refused", refused=reason)
-        return self._targets.setdefault(shape, Target(self.arch, self.costs, given, self.semantics))
+    def for_layers(self, shape: ProblemShape) -> Target:
+        """Return the target for layers of ``shape``; its constraints are refused where no rule reads them for it."""
+        try:
+            return self.for_shape(shape)
+        except UnreadShapeError as error:  # once a shape
+            LOG.warning("%s", error)
+            given = Constraints("refused", refused=str(error))
+            return self._targets.setdefault(shape, Target(self.arch, self.costs, given, self.semantics))
 
     def _constraints(self, shape: ProblemShape) -> Constraints:
         found = replace(self._stated_constraints(shape), space=self.files.space, axes=self.files.axes)

@@ -1,14 +1,16 @@
 """What stops a study before its first search: Snakemake asks at every start, so that pandas is loaded where need be."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from jouleloop.arch.change import change
 from jouleloop.config.load import Study
 from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, raise_all, unknown
-from jouleloop.study.plan import jobs_on
+from jouleloop.files import is_file
 from jouleloop.study.targets import TargetSet
+from jouleloop.workload.sweep import Sweep
 
 
 def check_responses(study: Study, targets: Mapping[str, TargetSet]) -> None:
@@ -19,7 +21,7 @@ def check_responses(study: Study, targets: Mapping[str, TargetSet]) -> None:
     from jouleloop.stats.table import ALL_RESPONSES, find_responses  # noqa: PLC0415
     from jouleloop.tables.energies import no_energies  # noqa: PLC0415
 
-    head = no_energies(jobs_on(study.config, targets), (*study.sweeps, *study.architecture_sweeps))
+    head = no_energies(targets, (*study.sweeps, *study.architecture_sweeps))
     known = {response.name for response in find_responses(head, ALL_RESPONSES)}
     faults = [
         unknown(name, known, "response", source=source, field="response_growth")
@@ -31,6 +33,14 @@ def check_responses(study: Study, targets: Mapping[str, TargetSet]) -> None:
     except InputError as error:
         faults += error.at("config").faults
     raise_all(faults)
+
+
+def check_published(sweeps: Iterable[Sweep]) -> None:
+    """Raise `InputError` where a table of published energies that a sweep names is not there."""
+    named = [(sweep.source, architecture, path) for sweep in sweeps for architecture, path in sweep.published]
+    raise_all(
+        [Fault("no such file", at, f"published.{name}", path) for at, name, path in named if not is_file(Path(path))]
+    )
 
 
 def check_attributes(study: Study, targets: Mapping[str, TargetSet]) -> None:

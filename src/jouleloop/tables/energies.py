@@ -12,6 +12,7 @@ from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.result import SearchResult
 from jouleloop.study.compute import Job, Record, run_chunk
 from jouleloop.study.store import ResultStore
+from jouleloop.study.targets import TargetSet
 from jouleloop.tables.layers import each_kind_of_row, layer_rows
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import ProblemShape
@@ -52,19 +53,19 @@ def _layer_columns(points: Sequence[SweepPoint]) -> list[str]:
     return [*own, *given, *size_columns(points), *sliding, "macs", "count"]
 
 
-def energy_columns(job: Job, shape: ProblemShape) -> list[str]:
+def energy_columns(target: TargetSet, shape: ProblemShape) -> list[str]:
     """Return the columns of energies [pJ] that layers of a shape can fill: levels and the data spaces allowed there.
 
     Networks that take energy have a column a data space, too.
     """
-    constraints = job.target_for(shape).constraints
+    constraints = target.for_layers(shape).constraints
     stored = [
         f"{level.name}_{space.name.lower()}_pj"
-        for level in job.target.arch.levels
+        for level in target.arch.levels
         for space in shape.data_spaces
         if space.name not in constraints.level(level.name).bypass
     ]
-    wires = job.target.costs.wired(job.target.arch)
+    wires = target.costs.wired(target.arch)
     return stored + [f"{name}_network_{space.name.lower()}_pj" for name in wires for space in shape.data_spaces]
 
 
@@ -80,9 +81,9 @@ class Batch(NamedTuple):
     timings: pd.DataFrame
 
 
-def no_energies(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> pd.DataFrame:
+def no_energies(targets: Mapping[str, TargetSet], sweeps: Sequence[Sweep]) -> pd.DataFrame:
     """Return the table of energies without its rows."""
-    return _Columns(jobs, sweeps).typed(pd.DataFrame())
+    return _Columns(targets, sweeps).typed(pd.DataFrame())
 
 
 def energies_table(
@@ -103,7 +104,7 @@ def energy_batches(
 
     Results that are not stored (a segment was lost or damaged) are computed here.
     """
-    columns = _Columns(jobs, sweeps)
+    columns = _Columns({name: job.target for name, job in jobs.items()}, sweeps)
     if not any(sweep.points and sweep.runs_on(name) for sweep in sweeps for name in jobs):
         yield Batch(columns.typed(pd.DataFrame()), pd.DataFrame(columns=["architecture", "layer", "seconds"]))
     for name, job in jobs.items():
@@ -272,17 +273,19 @@ def _filled(record: Record, own: Iterable[str]) -> Record:
 class _Columns:
     """The columns of a table of energies and their types: the same for each of its batches."""
 
-    def __init__(self, jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> None:
+    def __init__(self, targets: Mapping[str, TargetSet], sweeps: Sequence[Sweep]) -> None:
         every = [point for sweep in sweeps for point in sweep.points]
         shapes = _shapes(every)
-        self.own = {name: {shape: energy_columns(job, shape) for shape in shapes} for name, job in jobs.items()}
+        self.own = {
+            name: {shape: energy_columns(target, shape) for shape in shapes} for name, target in targets.items()
+        }
         self._energies = list(
             dict.fromkeys(column for of_job in self.own.values() for found in of_job.values() for column in found)
         )
         spaces = dict.fromkeys(space.name.lower() for shape in shapes for space in shape.data_spaces)
         self._words = [f"dram_words_{space}" for space in spaces]
         self._sizes = _layer_columns(every)
-        run = [sweep for sweep in sweeps if any(sweep.runs_on(name) for name in jobs)]
+        run = [sweep for sweep in sweeps if any(sweep.runs_on(name) for name in targets)]
         lacking = {name for sweep in run for row in each_kind_of_row(sweep) for name in set(self._sizes) - row.keys()}
         self._some = _types_of_sizes(name for name in self._sizes if name in lacking)
         paths = dict.fromkeys(path for sweep in sweeps for path in sweep.attributes)

@@ -392,3 +392,30 @@ def test_options_are_checked_before_anything_is_searched(
     code, out, err = run(*(part.format(**names) for part in arguments.split()))
     assert (code, out) == (2, ""), err
     assert said.format(**names) in err
+
+
+ON = ("--arch", "eyeriss", "--layer", "fc:8x8")
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["map", *ON, "--set", "shared_glb.depth=1", "--set", "shared_glb.depth=2"], "shared_glb.depth=1 and"),
+        (["map", *ON, "--variable", "a=1", "--variable", "a=2"], "--variable: a is given twice .*a=1 and a=2"),
+        (["sweep", "arch/simba.yaml", "--arch", "simba"], "is a Timeloop design, .*allowed: a sweep or a network"),
+        (["network", "arch/simba.yaml", "--arch", "simba"], "is a Timeloop design, .*allowed: a sweep or a network"),
+        (["explore", "arch/simba.yaml"], "arch/simba.yaml: is a Timeloop design, .*allowed: a design space"),
+        (["chain", "arch/simba.yaml", "--arch", "simba"], "is a Timeloop design, .*allowed: a chain"),
+        (["front", *ON, "--capacity", "DRAM"], "--capacity: unknown level of an inner memory"),
+    ],
+)
+def test_what_is_given_twice_or_in_the_wrong_place(run: Callable[..., Outcome], command: list[str], told: str) -> None:
+    code, _, said = run(*command)
+    assert code == 2
+    assert re.search(told, said)
+
+
+def test_an_unknown_architecture_hides_no_fault_of_other_options(run: Callable[..., Outcome]) -> None:
+    _, _, said = run("map", "--arch", "x", *ON[2:], "--constraints", "ful", "--energy", "foo", "--factors", "odd")
+    for option in ("--arch", "--constraints", "--energy", "--factors"):
+        assert f"error: {option}: unknown" in said
