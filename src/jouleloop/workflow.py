@@ -156,7 +156,7 @@ class Workflow:
         found = next(one for one in self.study.capacity_sweeps if one.name == sweep)
         layers = [(point.layer.spec(), point.count) for point in found.points]
         asked = [repr(found.curves), layers, self.statistics]
-        return {**self._parameters[architecture], "curves": digest(asked)[:16]}
+        return {**self.parameters[architecture], "curves": digest(asked)[:16]}
 
     @cached_property
     def chain_sources(self) -> dict[str, str]:
@@ -177,7 +177,7 @@ class Workflow:
         """Return what the chains of a sweep on an architecture depend on, by content."""
         found = next(one for one in self.study.chain_sweeps if one.name == sweep)
         asked = digest(repr([found.level, found.recompute, [(p.variant, p.chain.problems) for p in found.points]]))
-        return {**self._parameters[architecture], "chains": asked[:16], "fusion": code_digest(SEARCH)}
+        return {**self.parameters[architecture], "chains": asked[:16], "fusion": code_digest(SEARCH)}
 
     @cached_property
     def published_sources(self) -> list[str]:
@@ -218,7 +218,8 @@ class Workflow:
         return {arch: plan_variants(self.study, arch) for arch in self.architectures}
 
     @cached_property
-    def _parameters(self) -> dict[str, dict[str, Any]]:
+    def parameters(self) -> dict[str, dict[str, Any]]:
+        """What the results on each architecture depend on besides the layers."""
         return {arch: map_parameters(self.config, self._targets[arch]) for arch in self.architectures}
 
     @property
@@ -253,17 +254,13 @@ class Workflow:
         """Return what is made before Timeloop's inputs are written: the native optima, where it is asked about them."""
         return [] if self.config.engine == "timeloop" else [f"{RESULTS}/map/{architecture}-{chunk}.json"]
 
-    def search_options(self, architecture: str) -> dict[str, Any]:
-        """Return what the results on an architecture depend on besides the layers."""
-        return self._parameters[architecture]
-
     def chunk_options(self, architecture: str, chunk: str) -> dict[str, Any]:
         """Return all that the results of a chunk depend on, by content."""
-        return {**self._parameters[architecture], "layers": self.chunks[chunk]}
+        return {**self.parameters[architecture], "layers": self.chunks[chunk]}
 
     def variant_options(self, architecture: str, chunk: str) -> dict[str, Any]:
         """Return what the results of a chunk of variants depend on besides the files of the architecture."""
-        return {**self._parameters[architecture], "points": points_digest(self._variants[architecture][chunk])}
+        return {**self.parameters[architecture], "points": points_digest(self._variants[architecture][chunk])}
 
     def confirm_options(self, architecture: str, chunk: str) -> dict[str, Any]:
         """Return all that the confirmation of a chunk depends on, by content."""

@@ -13,7 +13,7 @@ rule compare_published:
         "../envs/jouleloop.yaml"
     params:
         semantics="timeloop-2023-04",
-        options=lambda wildcards: PLAN.search_options(wildcards.arch),
+        options=lambda wildcards: PLAN.parameters[wildcards.arch],
         store="results/store",
     message:
         "Comparing published energies on {wildcards.arch}"

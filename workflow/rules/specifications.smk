@@ -12,7 +12,7 @@ rule specifications:
     conda:
         "../envs/jouleloop.yaml"
     params:
-        options=lambda wildcards: PLAN.search_options(wildcards.arch),
+        options=lambda wildcards: PLAN.parameters[wildcards.arch],
     message:
         "Writing {wildcards.arch} and its energies as Timeloop reads them"
     script:

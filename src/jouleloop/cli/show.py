@@ -1,12 +1,16 @@
 """Results on the console: the loop nest, where the energy goes, and what the search proves."""
 
+import itertools
+from collections.abc import Callable, Iterable
 from decimal import Decimal
+from operator import itemgetter
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
 from jouleloop.api.results import Result
-from jouleloop.api.rows import energy_rows
+from jouleloop.api.rows import breakdown_rows, energy_rows
 from jouleloop.cli.answers import new_table
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import Target
@@ -79,29 +83,24 @@ def _show_energy(counts: Evaluation, unit: str) -> None:
     what = "Accesses" if unit == "words" else "Energy"
     right = (f"{what.lower()} [{unit}]", "share", "instances")
     table = new_table(f"{what}, all instances", ("level", "data space"), right)
-    total = counts.energy_pj or 1.0
-    for level in counts.levels:
-        for position, (space, stats) in enumerate(level.data.items()):
-            name = escape(level.name) if position == 0 else ""
-            energy = (f"{stats.energy_pj:,.2f}", f"{stats.energy_pj / total:.1%}")
-            table.add_row(name, space, *energy, f"{stats.instances:,}")
-    for network, spaces in counts.networks.items():
-        taking = {space: stats.energy_pj for space, stats in spaces.items() if stats.energy_pj}
-        for position, (space, energy_pj) in enumerate(taking.items()):
-            energy = (f"{energy_pj:,.2f}", f"{energy_pj / total:.1%}")
-            table.add_row(escape(network) if position == 0 else "", space, *energy, "")
-    compute = counts.compute_energy_pj
-    energy = (f"{compute:,.2f}", f"{compute / total:.1%}")
-    table.add_row(escape(counts.compute_name), "compute", *energy, f"{counts.compute_instances:,}")
-    print_table(table)
+
+    def cells(row: dict[str, Any]) -> tuple[str, ...]:
+        return f"{row['energy_pj']:,.2f}", f"{row['share']:.1%}", f"{row['instances']:,}" if "instances" in row else ""
+
+    _show_by_level(table, breakdown_rows(counts), cells)
 
 
 def _show_words(counts: Evaluation) -> None:
     table = new_table("Words, per instance", ("level", "data space"), ("tile", "reads", "fills", "updates"))
-    for level in counts.levels:
-        for position, (space, stats) in enumerate(level.data.items()):
-            words = (stats.tile_words, stats.reads, stats.fills, stats.updates)
-            table.add_row(escape(level.name) if position == 0 else "", space, *(f"{count:,}" for count in words))
+    rows = [row for row in breakdown_rows(counts) if "reads" in row]
+    _show_by_level(table, rows, lambda row: [f"{row[key]:,}" for key in ("tile_words", "reads", "fills", "updates")])
+
+
+def _show_by_level(table: Table, rows: Iterable[dict[str, Any]], cells: Callable[[Any], Iterable[str]]) -> None:
+    """Print rows of levels and data spaces; the name of a level stands once."""
+    for level, own in itertools.groupby(rows, itemgetter("level")):
+        for position, row in enumerate(own):
+            table.add_row("" if position else escape(level), row["data_space"], *cells(row))
     print_table(table)
 
 

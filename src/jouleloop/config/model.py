@@ -253,25 +253,13 @@ class Config(Strict):
         return {name: entry for name, entry in value.items() if entry is not None} if isinstance(value, dict) else value
 
     @model_validator(mode="after")
-    def _objective_known(self) -> Self:
+    def _settings_agree(self) -> Self:
         if len(self.objective) > 1 and tuple(self.objective) != ("energy", "delay"):
             raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, or the list [energy, delay]")
-        return self
-
-    @model_validator(mode="after")
-    def _semantics_known(self) -> Self:
         if self.semantics != SEMANTICS[0] and self.engine == "accelforge":
             raise ValueError(f"semantics {self.semantics} are not those of engine {self.engine}")
-        return self
-
-    @model_validator(mode="after")
-    def _limits_native(self) -> Self:
         if self.search.seconds is not None and self.engine != "native":
             raise ValueError(f"search.seconds is for engine native, not {self.engine}")
-        return self
-
-    @model_validator(mode="after")
-    def _confirm_native(self) -> Self:
         if self.confirm is not None and self.engine != "native":
             raise ValueError(f"confirm is for engine native, not {self.engine}: it evaluates the native optima again")
         return self

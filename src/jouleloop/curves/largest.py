@@ -70,18 +70,6 @@ def largest_of_product(rows: int, inner: int, columns: int) -> int:
     return min(a * b + a + b for a, b in ((rows, inner), (inner, columns), (rows, columns)))
 
 
-def largest_of_product_by_depth(rows: int, inner: int, columns: int) -> int:
-    """Return the smallest operand, its smallest rank and one word, as Orojenesis states (ISCA 2024, Section IV).
-
-    There each operand's words may be held from a loop of their own on; no single tile is cut.
-
-    Raises `AssumptionError` where a size is not above 1.
-    """
-    sizes = sorted((rows, inner, columns))
-    _check(dict(zip(("rows", "inner", "columns"), (rows, inner, columns), strict=True)))
-    return sizes[0] * sizes[1] + sizes[0] + 1
-
-
 def largest_of_convolution(batch: int, inputs: int, outputs: int, axes: tuple[Axis, Axis]) -> int:
     """Return the least buffer by which every word of a convolution passes once, by Timeloop's counts.
 

@@ -14,7 +14,7 @@ from jouleloop.files import is_file
 from jouleloop.report.figures_architecture import architecture_figure
 from jouleloop.report.registry import FigureKind
 from jouleloop.report.run_tables import RunTables
-from jouleloop.report.style import FORMATS, save_figure
+from jouleloop.report.style import save_figure
 from jouleloop.study.keys import code_digest, digest
 from jouleloop.study.provenance import versions
 from jouleloop.tables.layouts import VARIANTS
@@ -106,12 +106,10 @@ def draw_all(kinds: Iterable[FigureKind], run: RunTables, subject: str, folder: 
     raise_all(faults)
 
 
-def write_architecture_sweep(
-    energies: pd.DataFrame, sweep: Sweep, results: Path, formats: Sequence[str] = FORMATS
-) -> None:
+def write_architecture_sweep(energies: pd.DataFrame, sweep: Sweep, results: Path) -> None:
     """Write the table of a sweep's variants, and draw energy per MAC on every architecture that has a mapping."""
     table = variants_table(energies, sweep)
     with energies_in(unit_of(energies["energy_table"].dropna())):
         write_table(results / "architecture" / sweep.name, table, VARIANTS)
         for name in dict.fromkeys(table["architecture"][table["status"] == "ok"]):
-            save_figure(architecture_figure(energies, sweep, str(name)), results / "figures" / sweep.name, formats)
+            save_figure(architecture_figure(energies, sweep, str(name)), results / "figures" / sweep.name)

@@ -14,7 +14,7 @@ from jouleloop.stats.columns import FAMILIES
 from jouleloop.stats.describe import describe
 from jouleloop.stats.expected import growth_named
 from jouleloop.stats.expression import evaluate_variable
-from jouleloop.stats.growth import GrowthTest, fit_growth
+from jouleloop.stats.growth import fit_growth
 from jouleloop.stats.holm import holm
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.residuals import lower_envelope
@@ -64,8 +64,6 @@ class Analysis:
     """Rows that were not tested, with the reason."""
     paragraphs: dict[str, str]
     """The verdict in words, by sweep."""
-    tests: dict[tuple[str, str, str, str, str], GrowthTest] = field(repr=False)
-    """The tests behind the rows, by (sweep, architecture, engine, energy table, response)."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +76,6 @@ class Tested:
     """Rows of those tables."""
     residuals: pd.DataFrame | None = None
     """As `Analysis.residuals`, finished; None where they are kept elsewhere."""
-    tests: dict[tuple[str, str, str, str, str], GrowthTest] = field(default_factory=dict, repr=False)
-    """As `Analysis.tests`; empty where the rows were kept from an earlier run."""
 
 
 def analyse_table(
@@ -152,7 +148,6 @@ def gathered(found: Sequence[Tested]) -> Analysis:
         pd.concat(residuals, ignore_index=True) if residuals else pd.DataFrame(),
         omitted,
         describe(table, omitted),
-        {key: test for part in found for key, test in part.tests.items()},
     )
 
 
@@ -177,9 +172,8 @@ def tested_group(
             | envelope_row(envelope)
             | theory_row(case)
         )
-        key = (group.sweep, group.architecture, group.engine, group.energy_table, case.response.name)
         residuals = residual_rows(case, test, structure, envelope.indices if envelope else ())
-        found = [Tested([verdict], [fit_row(case, test)], missing, _finished(residuals), {key: test})]
+        found = [Tested([verdict], [fit_row(case, test)], missing, _finished(residuals))]
         del case, test, structure, residuals  # not held while the next is tested: they may be large
         yield found.pop()
 

@@ -29,8 +29,6 @@ class QuadraticTest:
     p_value: float
     """Of ``a = 0`` in ordinary least squares. NaN where it has no meaning: too few points, or residuals that are
     rounding noise (``exact``)."""
-    t_value: float
-    """Student's t of ``a``; NaN likewise."""
     r_squared: float
     """Of the quadratic fit."""
     n: int
@@ -65,7 +63,7 @@ def quadratic_test(x: npt.ArrayLike, y: npt.ArrayLike, exact_tolerance: float = 
     distinct = distinct_values(u)
     if distinct < 3 or u.size < 4:
         note = f"{u.size} points at {distinct} different sizes: a quadratic regression needs 4 points at 3 sizes"
-        return QuadraticTest(nan, nan, nan, nan, nan, nan, int(u.size), exact=False, note=note)
+        return QuadraticTest(nan, nan, nan, nan, nan, int(u.size), exact=False, note=note)
     fit = fit_polynomial(u, response, 2)
     c, b, a = (float(value) for value in fit.powers_of_u())
     line = fit_polynomial(u, response, 1)
@@ -74,7 +72,7 @@ def quadratic_test(x: npt.ArrayLike, y: npt.ArrayLike, exact_tolerance: float = 
             note = f"exactly {name} to {exact_tolerance:.0e}: the residuals are rounding noise and have no p-value"
             if name == "linear":
                 a, (c, b) = 0.0, (float(value) for value in line.powers_of_u())
-            return QuadraticTest(a, b, c, nan, nan, candidate.r_squared, int(u.size), exact=True, note=note)
+            return QuadraticTest(a, b, c, nan, candidate.r_squared, int(u.size), exact=True, note=note)
     z = (u - fit.centre) / fit.scale
     # statsmodels takes a second to import, and figures on exact energies do without it.
     from statsmodels.regression.linear_model import OLS  # noqa: PLC0415
@@ -85,7 +83,6 @@ def quadratic_test(x: npt.ArrayLike, y: npt.ArrayLike, exact_tolerance: float = 
         b=b,
         c=c,
         p_value=float(result.pvalues[2]),
-        t_value=float(result.tvalues[2]),
         r_squared=fit.r_squared,
         n=int(u.size),
         exact=False,

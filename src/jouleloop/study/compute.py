@@ -112,25 +112,15 @@ class ChunkReport:
 
 
 def run_chunk(
-    job: Job,
-    layers: Sequence[Layer],
-    store: ResultStore,
-    progress: Callable[[int, int], None] | None = None,
-    *,
-    keys: Sequence[str] | None = None,
+    job: Job, layers: Sequence[Layer], store: ResultStore, progress: Callable[[int, int], None] | None = None
 ) -> ChunkReport:
     """Search those ``layers`` whose result is not stored, store the results batch by batch.
 
-    Parameters
-    ----------
-    progress
-        Called with the numbers of layers found in the store and searched since the last call.
-    keys
-        Those of the layers' results, where they are known.
+    ``progress`` is called with the numbers of layers found in the store and searched since the last call.
     """
     started = time.monotonic()
     remove_left_over(store.folder)
-    keys = keys or [job.key(layer) for layer in layers]
+    keys = [job.key(layer) for layer in layers]
     stored = store.keys(job.options.seconds)
     missing = {key: layer for key, layer in zip(keys, layers, strict=True) if key not in stored}
     if missing:

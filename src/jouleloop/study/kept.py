@@ -4,7 +4,7 @@ import contextlib
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -47,14 +47,13 @@ class Kept:
         self.digest = digest([inputs, code_digest(module), _versions()])[:_DIGITS]
         self._path = folder / f"{name}-{self.digest}.parquet"
 
-    def made(self, make: Callable[[], Iterable[pa.Table]], further: Mapping[str, str] | None = None) -> "Kept":
-        """Return this with its table in the folder: found there, or made in parts and kept, see `write_sealed`."""
+    def made(self, make: Callable[[], Iterable[pa.Table]], further: Mapping[str, str] | None = None) -> None:
+        """Put the table into the folder, made in parts, where it is not there: see `write_sealed`."""
         if not self.is_whole():
             write_sealed(self._path, make(), further, self._path.name)
             for other in self._path.parent.glob(self._others):
                 if other != self._path:
                     other.unlink(missing_ok=True)
-        return self
 
     def parts(self, where: Where | None = None, columns: Callable[[str], bool] | None = None) -> Iterator[pd.DataFrame]:
         """Yield the table in parts; raise `InputError` where it was damaged or removed since it was made.
@@ -65,11 +64,6 @@ class Kept:
 
     def _sealed(self, where: Where | None, columns: Callable[[str], bool] | None) -> Iterator[pa.Table]:
         return sealed_parts(self._path, where, columns, self._path.name)
-
-    def rows(self, where: Where, columns: Callable[[str], bool]) -> pd.DataFrame:
-        """Return rows of the table in memory once; parameters and errors are those of `parts`."""
-        found = pa.concat_tables(self._sealed(where, columns))
-        return cast("pd.DataFrame", found.to_pandas(ignore_metadata=True, self_destruct=True))
 
     def further(self) -> dict[str, str]:
         """Return what was kept beside the table; errors are those of `parts`."""

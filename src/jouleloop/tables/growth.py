@@ -65,26 +65,11 @@ def rows_of(energies: pd.DataFrame, sweeps: Iterable[Sweep]) -> pd.DataFrame:
     return rows
 
 
-def analyse(
-    energies: pd.DataFrame,
-    sweeps: Sequence[Sweep],
-    options: StatisticsOptions,
-    theory: pd.DataFrame | None = None,
-) -> "Analysis":
-    """Return the statistics of those rows of ``energies`` that belong to ``sweeps``.
-
-    Parameters
-    ----------
-    theory
-        Bounds by architecture, sweep and layer (results/theory_ratio.csv); its ``theory_…`` columns are put beside the
-        responses they bound.
-    """
+def analyse(energies: pd.DataFrame, sweeps: Sequence[Sweep], options: StatisticsOptions) -> "Analysis":
+    """Return the statistics of those rows of ``energies`` that belong to ``sweeps``."""
     from jouleloop.stats.analysis import analyse_table  # noqa: PLC0415 - slow to import, as SciPy is
 
-    rows = rows_of(energies, sweeps)
-    if theory is not None:
-        rows = with_theory(rows, theory)
-    return analyse_table(rows, [describe(sweep) for sweep in sweeps], options)
+    return analyse_table(rows_of(energies, sweeps), [describe(sweep) for sweep in sweeps], options)
 
 
 class SweepTests:
