@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from jouleloop.study.chunk_job import search_into
+from jouleloop.study.plan import search_into
 from jouleloop.study.runlog import logged
 
 with logged(snakemake.log[0], snakemake.output):

@@ -13,8 +13,7 @@ from jouleloop.api.results import Result
 from jouleloop.api.run import countable, evaluate, search_told
 from jouleloop.cli import options
 from jouleloop.cli.answers import answer, end
-from jouleloop.cli.hints import hints, narrower
-from jouleloop.cli.notes import notes
+from jouleloop.cli.notes import hints, narrower, notes
 from jouleloop.cli.show import show_profile, show_result
 from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.watching import say_if_compiling, watched

@@ -2,18 +2,15 @@
 
 import pandas as pd
 
-from jouleloop.report.figures import architectures_figure, figure4, growth_figure
+from jouleloop.report.figures import architectures_figure, figure4, growth_figure, residual_figure
 from jouleloop.report.figures_architecture import architecture_figure
 from jouleloop.report.figures_buffers import buffers_figure
 from jouleloop.report.figures_capacity import capacity_figure
-from jouleloop.report.figures_conv_energy import conv_energy_figure
+from jouleloop.report.figures_conv_energy import conv_energy_figure, imperfect_figure
 from jouleloop.report.figures_energy import breakdown_figure, dram_bound_figure, heat_map_figure
-from jouleloop.report.figures_floor import floor_figure
-from jouleloop.report.figures_imperfect import imperfect_figure
 from jouleloop.report.figures_laws import law_figure
 from jouleloop.report.figures_networks import network_figure
-from jouleloop.report.figures_published import published_figure
-from jouleloop.report.figures_residuals import residual_figure
+from jouleloop.report.figures_published import floor_figure, published_figure
 from jouleloop.report.figures_transformers import crossover_figure
 from jouleloop.report.registry import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS, imperfect_pairs
 from jouleloop.report.run_tables import RunTables

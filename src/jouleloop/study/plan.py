@@ -6,17 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jouleloop.config.load import Study, load_study
+from jouleloop.config.load import Study, load_study, typed
 from jouleloop.config.model import ArchitectureEntry, Config
 from jouleloop.engines.protocol import SearchOptions
 from jouleloop.errors import InputError
 from jouleloop.files import write_sealed_json
 from jouleloop.study.chunks import chunk_count, chunk_digest, cut, distinct_layers, read_layers
-from jouleloop.study.compute import ChunkReport, Job
+from jouleloop.study.compute import ChunkReport, Job, run_chunk
 from jouleloop.study.engines import engine_of
 from jouleloop.study.keys import code_digest, digest, engine_identity
+from jouleloop.study.progress import chunk_progress, long_searches
+from jouleloop.study.runlog import LOGS, current_run
+from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetFiles, TargetSet, load_targets
 from jouleloop.study.variants import distinct_points
+from jouleloop.validation import validate
 from jouleloop.workload.layer import CONV, Layer
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.variants import Variant
@@ -135,3 +139,35 @@ def map_parameters(config: Config, target: TargetSet) -> dict[str, Any]:
         "budget": config.budget,
         "seconds": config.search.seconds,
     }
+
+
+def search_into(
+    output: Path,
+    configuration: Mapping[str, Any],
+    architecture: str,
+    chunk: str,
+    options: Mapping[str, Any],
+    *,
+    layers: Path,
+    store: Path,
+) -> None:
+    """Search the layers of a chunk, results into ``store``, and write what was done to ``output``.
+
+    Raises `InputError` as `jouleloop.study.plan.chunk_layers`.
+
+    Parameters
+    ----------
+    configuration
+        As Snakemake holds it.
+    options
+        What the results depend on, the digest of the layers among it.
+    layers
+        The file of the chunk's layers.
+    """
+    config = validate(Config, typed(configuration), "config")
+    found = chunk_layers(config, chunk, options["layers"], layers)
+    shapes = dict.fromkeys(layer.kind.shape_of(layer.values) for layer in found)
+    job = jobs_of(config, only=architecture, shapes=shapes)[architecture]
+    job.watched(long_searches(output.stem))
+    report = run_chunk(job, found, ResultStore(store), chunk_progress(LOGS, output.parent, output.stem))
+    write_chunk(output, report, options, current_run(LOGS)["run"])

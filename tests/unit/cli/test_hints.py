@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 import jouleloop as jl
-from jouleloop.cli.hints import narrower
+from jouleloop.cli.notes import narrower
 
 
 def test_the_lines_cut_the_space_by_what_they_say_and_leave_the_mapping_in(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from jouleloop.config.model import ArchitectureEntry
-from jouleloop.report.figures_imperfect import imperfect_figure
+from jouleloop.report.figures_conv_energy import imperfect_figure
 from jouleloop.report.registry import imperfect_pairs
 from jouleloop.stats.cases import SweepDescription
 

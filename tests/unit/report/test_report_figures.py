@@ -12,10 +12,9 @@ from matplotlib.axes import Axes
 
 from jouleloop.division import divisors
 from jouleloop.errors import InputError
-from jouleloop.report.figures import architectures_figure, figure4, growth_figure
+from jouleloop.report.figures import architectures_figure, figure4, growth_figure, residual_figure
 from jouleloop.report.figures_energy import breakdown_figure, dram_bound_figure, heat_map_figure
-from jouleloop.report.figures_floor import floor_figure
-from jouleloop.report.figures_residuals import residual_figure
+from jouleloop.report.figures_published import floor_figure
 from jouleloop.report.style import ReportFigure, save_figure
 from jouleloop.stats.analysis import Analysis, analyse_table
 from jouleloop.stats.cases import SweepDescription
