@@ -23,7 +23,7 @@ from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.limit import INTERRUPT, Limit, Watch
 from jouleloop.signals import asked_by_signals, interrupts_raise
 from jouleloop.study.progress import long_searches
-from jouleloop.units import energies_in, read, unit_of, written
+from jouleloop.units import energies_in, read, written
 from jouleloop.workload.layer import CONV, GROUPED_CONV
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep
@@ -204,6 +204,7 @@ def laws(
     name. Nothing is searched then.
     """
     from jouleloop.columns import renamed_table  # noqa: PLC0415 - loads pandas
+    from jouleloop.study.compute import energy_unit_of  # noqa: PLC0415 - as above
     from jouleloop.tables.laws import law_tables  # noqa: PLC0415 - as above
 
     if hasattr(layers, "columns"):
@@ -220,7 +221,7 @@ def laws(
         energies = _searched(sweeps, jobs, store, progress)
     # A list of layers varies in nothing that has a name: its points are those of more and more operations.
     sweeps = [one if one.variable else replace(one, variable="macs") for one in sweeps]
-    with energies_in(_unit_of(jobs)):
+    with energies_in(energy_unit_of(jobs)):
         found = law_tables(energies, jobs, sweeps).laws
     return _named(found, jobs)
 
@@ -242,13 +243,10 @@ def _sweeps_in(table: "pd.DataFrame") -> list[Sweep]:
 def _named(table: "pd.DataFrame", jobs: "dict[str, Job]") -> "pd.DataFrame":
     """Return a table with its columns called as in files: words where accesses are counted."""
     from jouleloop.columns import renamed_table  # noqa: PLC0415 - loads pandas
+    from jouleloop.study.compute import energy_unit_of  # noqa: PLC0415 - as above
 
-    with energies_in(_unit_of(jobs)):
+    with energies_in(energy_unit_of(jobs)):
         return renamed_table(table, written)
-
-
-def _unit_of(jobs: "dict[str, Job]") -> str:
-    return unit_of(job.target.costs.table for job in jobs.values())
 
 
 def _jobs(

@@ -1,7 +1,7 @@
 """``jouleloop curve``: the least energy, cycles or DRAM words of a layer or network against one level's capacity."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -126,14 +126,12 @@ def _limits(question: Question, steps: int | None, seconds: float | None) -> Ite
             yield Limits(steps, watch)
             return
         with stderr.status(f"{question.level}: the largest capacity") as status:
-            yield Limits(steps, watch, tell=_teller(question, status.update))
 
+            def tell(steps: int, point: Point) -> None:
+                found = f"{point.value:,.0f} {question.unit} at {point.held:,} words"
+                status.update(f"{question.level}: {steps:,} steps, {found}")
 
-def _teller(question: Question, update: Callable[[str], None]) -> Callable[[int, Point], None]:
-    def tell(steps: int, point: Point) -> None:
-        update(f"{question.level}: {steps:,} steps, {point.value:,.0f} {question.unit} at {point.held:,} words")
-
-    return tell
+            yield Limits(steps, watch, tell=tell)
 
 
 def _write_certificates(folder: Path, found: Curve) -> bool:

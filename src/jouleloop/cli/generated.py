@@ -134,10 +134,9 @@ def generated_files(root: Path) -> dict[Path, str]:
         # Snakemake reads a figure's caption from a file, and tells it nothing but the parameters of the job.
         caption = f'{{{{ snakemake.params.captions["{kind.name}"] }}}}\n'
         files[root / "workflow" / "report" / "figures" / f"{kind.name}.rst"] = caption
-    page = root / "docs" / "figures.md"
-    files[page] = with_part(page.read_text(encoding="utf-8"), "figures", figures_list())
     files[root / "docs" / "tables.md"] = tables_page()
     for name, part, text in (
+        ("figures.md", "figures", figures_list()),
         ("command-line.md", "commands", commands_page()),
         ("layer-texts.md", "layers", layers_page()),
         ("limitations.md", "support", support_table()),

@@ -23,7 +23,7 @@ from jouleloop.files import remove_left_over
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.optimum.limit import Progress as SearchProgress
 from jouleloop.signals import asked_by_signals
-from jouleloop.study.compute import Job
+from jouleloop.study.compute import Job, energy_unit_of
 from jouleloop.study.progress import UNTOLD, search_line
 from jouleloop.study.runlog import log_to
 from jouleloop.study.store import ResultStore
@@ -33,7 +33,7 @@ from jouleloop.tables.collect import summary_of, write_energies
 from jouleloop.tables.layouts import ENERGIES
 from jouleloop.terminal.console import stderr, stdout
 from jouleloop.terminal.splice import spliced
-from jouleloop.units import WORDS, unit_of
+from jouleloop.units import WORDS
 from jouleloop.workload.sweep import Sweep
 
 
@@ -76,7 +76,7 @@ def search_all(
         with told_as_stored():
             searches = _search(sweeps, jobs, store)
         table, timings = write_energies(jobs, sweeps, store, output)
-    words = unit_of(job.target.costs.table for job in jobs.values()) == WORDS
+    words = energy_unit_of(jobs) == WORDS
     for points in sweeps:
         if points.attributes or points.is_network:
             rows = read_table(output / f"{ENERGIES.file}.parquet", ENERGIES, where={"sweep": [points.name]})[0]

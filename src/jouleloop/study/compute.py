@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from jouleloop.study.keys import digest, result_key, target_identity
 from jouleloop.study.progress import standing
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetSet
-from jouleloop.units import energies_in
+from jouleloop.units import energies_in, unit_of
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem, ProblemShape
 from jouleloop.workload.variants import UNCHANGED, Variant
@@ -85,6 +85,11 @@ class Job:
     def _known(self) -> "_Known":
         """What follows from the job and was worked out before; no part of what the job is."""
         return _Known()
+
+
+def energy_unit_of(jobs: Mapping[str, Job]) -> str:
+    """Return what the energies of jobs are in."""
+    return unit_of(job.target.costs.table for job in jobs.values())
 
 
 @dataclass

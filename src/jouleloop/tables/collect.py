@@ -9,7 +9,7 @@ import pandas as pd
 from jouleloop.columns import append_csv, write_batches, write_csv, write_table
 from jouleloop.config.load import Study
 from jouleloop.files import read_sealed_json, replacing
-from jouleloop.study.compute import Job
+from jouleloop.study.compute import Job, energy_unit_of
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.provenance import provenance
 from jouleloop.study.runlog import LOGS, Usage, current_run, usages
@@ -19,7 +19,7 @@ from jouleloop.tables.energies import energy_batches, layer_batches, sources_tab
 from jouleloop.tables.layouts import ENERGIES, ENERGY_SOURCES, LAYERS, NETWORKS, TIMINGS
 from jouleloop.tables.network_bound import with_theory
 from jouleloop.tables.networks import network_table
-from jouleloop.units import energies_in, unit_of
+from jouleloop.units import energies_in
 from jouleloop.workload.sweep import Sweep
 
 LOG = logging.getLogger("jouleloop")
@@ -51,7 +51,7 @@ def write_energies(
     """
     rows: list[pd.DataFrame] = []
     slowest: list[pd.DataFrame] = []
-    with energies_in(_unit_of(jobs)), replacing(folder / "timings.csv") as path:
+    with energies_in(energy_unit_of(jobs)), replacing(folder / "timings.csv") as path:
 
         def parts() -> Iterator[pd.DataFrame]:
             for number, (energies, timings) in enumerate(energy_batches(jobs, sweeps, store)):
@@ -72,14 +72,10 @@ def write_layers(sweep: Sweep, path: Path) -> None:
             append_csv(temporary, table, LAYERS, first=not number)
 
 
-def _unit_of(jobs: Mapping[str, Job]) -> str:
-    return unit_of(job.target.costs.table for job in jobs.values())
-
-
 def write_networks(energies: pd.DataFrame, jobs: Mapping[str, Job], network: Sweep, folder: Path) -> pd.DataFrame:
     """Write the table of one network into ``folder``, theory's bound beside every layer; return it."""
     table = network_table(with_theory(energies, jobs, [network]), [network])
-    with energies_in(_unit_of(jobs)):
+    with energies_in(energy_unit_of(jobs)):
         write_table(folder / NETWORKS.file, table, NETWORKS, provenance(jobs, [network]))
     return table
 

@@ -64,17 +64,9 @@ class Derived:
         self.jobs = jobs_of(study)
 
     def write(self, stage: str) -> None:
-        """Make the tables of one stage of the workflow, in which energies are in the unit of the study."""
-        stages: dict[str, Callable[[], object]] = {
-            "theory_ratio": self.write_bounds,
-            "growth": self.write_growth,
-            "laws": self.write_laws,
-            "theory_conv_energy": self.write_conv_energy,
-            "networks": self.write_networks,
-            "variants": self.write_variants,
-        }
+        """Make the tables of one stage of the workflow by its method, energies in the unit of the study."""
         with energies_in(self.study.unit):
-            stages[stage]()
+            getattr(self, f"write_{stage}")()
 
     def rows(self, sweeps: Iterable[Sweep]) -> pd.DataFrame:
         """Return the rows of the table of energies that belong to ``sweeps``."""
@@ -110,7 +102,7 @@ class Derived:
     def _provenance(self) -> dict[str, Any]:
         return read_table(self._energies, ENERGIES, where=_of([]))[1]
 
-    def write_bounds(self) -> None:
+    def write_theory_ratio(self) -> None:
         """Write the DRAM words of fully-connected layers beside theory's bounds, and what follows for buffers."""
         make = partial(fc_hardware_table, targets=fc_targets(self.study, self.jobs))
         parts, varied = Parts(THEORY_RATIO), list(self.study.architecture_sweeps)
@@ -179,7 +171,7 @@ class Derived:
     def _on_architecture(self, architecture: str, sweep: Sweep) -> Iterator[pd.DataFrame]:
         return self._parts(_of([sweep]) | {"architecture": [architecture]}, is_used)
 
-    def write_conv_energy(self) -> None:
+    def write_theory_conv_energy(self) -> None:
         """Write measured DRAM words of the convolutions beside the theory of their energy, a sweep at a time."""
         targets = {name: job.target.for_shape(CONV) for name, job in self.jobs.items()}
         parts = Parts(THEORY_CONV_ENERGY)

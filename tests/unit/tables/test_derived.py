@@ -46,7 +46,7 @@ def made(folder: Path, study: Study, monkeypatch: pytest.MonkeyPatch) -> Derived
 
 
 def write_tests(derived: Derived) -> None:
-    derived.write_bounds()
+    derived.write_theory_ratio()
     derived.write_growth()
 
 
