@@ -37,14 +37,7 @@ def draw_front(
         size = 3 if len(cycles) <= 100 else 0
         panel.step(cycles, energies_pj, where="post", color=BLUE, marker="o", markersize=size, lw=0.9)
         if knee is not None:
-            panel.plot([cycles[knee]], [energies_pj[knee]], "D", color=VERMILION, markersize=5)
-            panel.annotate(
-                "knee",
-                (cycles[knee], energies_pj[knee]),
-                textcoords="offset points",
-                xytext=(6, 5),
-                color=VERMILION,
-            )
+            _mark(panel, "knee", cycles[knee], energies_pj[knee], 5)
         size_axis(panel.xaxis, "cycles", max(cycles))
         response_axis(panel.yaxis, PJ, said("energy"), max(energies_pj))
         panel.set_title(title)
@@ -54,6 +47,11 @@ def draw_front(
 def _panel() -> Axes:
     figure = Figure(figsize=(1.4 * PANEL_WIDTH_IN, 1.2 * PANEL_HEIGHT_IN), layout="constrained")
     return figure.subplots()
+
+
+def _mark(panel: Axes, word: str, x: float, y: float, size: int) -> None:
+    panel.plot([x], [y], "D", color=VERMILION, markersize=size)
+    panel.annotate(word, (x, y), textcoords="offset points", xytext=(6, 5), color=VERMILION)
 
 
 def draw_designs(
@@ -74,8 +72,7 @@ def draw_designs(
         else:
             panel.plot(xs, ys, "o", color=BLUE, markersize=3)
         if best is not None:
-            panel.plot([xs[best]], [ys[best]], "D", color=VERMILION, markersize=6)
-            panel.annotate("best", (xs[best], ys[best]), textcoords="offset points", xytext=(6, 5), color=VERMILION)
+            _mark(panel, "best", xs[best], ys[best], 6)
         if across == "cycles":
             size_axis(panel.xaxis, "cycles", max(xs, default=0.0))
         else:

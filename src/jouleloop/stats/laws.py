@@ -34,8 +34,8 @@ Place = tuple[str, str]
 COMPUTE: Place = ("", "")
 #: No number of a law.
 NONE = -1
-#: Laws of a nest that stay in memory.
-_KNOWN = 1024
+#: Laws of a nest that stay in memory, and choices of loops that are looked at.
+_KNOWN, _MOST_CHOICES = 1024, 64
 #: By size: the symbol that grows with it.
 Growing = Sequence[tuple[str, int]]
 
@@ -183,16 +183,13 @@ class NestLaws:
             for (place, *mine), (place_too, *its) in zip(self.terms, other.terms, strict=True)
         )
 
-    def laws(self, symbols: Sequence[Symbol], most: int = 64) -> Iterator[LawPoint]:
+    def laws(self, symbols: Sequence[Symbol]) -> Iterator[LawPoint]:
         """Yield the law of every choice of growing loops on a nest of these symbols, outer loops first.
 
-        Parameters
-        ----------
-        most
-            Where there are more choices than this (many sizes that vary at once), the first of them.
+        Where many sizes vary at once, of so many choices the first `_MOST_CHOICES`.
         """
         values = [symbol.value for symbol in symbols]
-        for choice in itertools.islice(itertools.product(*self._loops.values()), most):
+        for choice in itertools.islice(itertools.product(*self._loops.values()), _MOST_CHOICES):
             growing = tuple(zip(self._loops, choice, strict=True))
             names = self._names(symbols, growing)
             if names is None:

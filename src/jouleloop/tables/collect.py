@@ -81,24 +81,15 @@ def write_networks(energies: pd.DataFrame, jobs: Mapping[str, Job], network: Swe
 
 
 def summary_of(
-    table: pd.DataFrame,
-    timings: pd.DataFrame,
-    searches: Searches,
-    *,
-    run: str = "",
-    used: Iterable[Usage] = (),
+    table: pd.DataFrame, timings: pd.DataFrame, searches: Searches, run: str = "", used: Iterable[Usage] = ()
 ) -> RunSummary:
     """Return the summary of a run that ended in these tables of energies and timings."""
-    return summarise(
-        zip(table["architecture"], table["status"], strict=True),
-        zip(timings["architecture"], timings["layer"], timings["seconds"], strict=True),
-        searches,
-        run=run,
-        used=used,
-    )
+    statuses = zip(table["architecture"], table["status"], strict=True)
+    slow = zip(timings["architecture"], timings["layer"], timings["seconds"], strict=True)
+    return summarise(statuses, slow, searches, run=run, used=used)
 
 
 def study_summary(table: pd.DataFrame, timings: pd.DataFrame, chunks: Iterable[Path], logs: Path) -> RunSummary:
     """Return the summary of the run that is noted in ``logs``, from the notes of its finished ``chunks``."""
     run = current_run(logs)["run"]
-    return summary_of(table, timings, searches_of(map(read_sealed_json, chunks), run), run=run, used=usages(logs, run))
+    return summary_of(table, timings, searches_of(map(read_sealed_json, chunks), run), run, usages(logs, run))

@@ -8,7 +8,7 @@ import pandas as pd
 from jouleloop.report.figures_capacity import capacity_figure
 from jouleloop.report.html.picture import Picture, picture, plain
 from jouleloop.report.html.plain import Cell, PlainTable, figure, text
-from jouleloop.report.html.sections import MOST_ROWS
+from jouleloop.report.html.sections import MOST_ROWS, not_all
 from jouleloop.report.html.sources import ReportTables
 
 _STEPS = "From which capacity on has a layer which value, and by which mapping? All: capacity.csv."
@@ -64,9 +64,7 @@ def _curves(curves: pd.DataFrame) -> PlainTable:
             *("Largest that helps", "Least value", "Unit", "Exponent", "Proven"),
         ),
         rows,
-        f"The first {MOST_ROWS} of {len(curves)} curves; all are in capacity_summary.csv."
-        if len(curves) > MOST_ROWS
-        else "",
+        not_all(len(curves), "curves", "capacity_summary"),
     )
 
 

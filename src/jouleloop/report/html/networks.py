@@ -10,7 +10,7 @@ import pandas as pd
 from jouleloop.report.html.mappings import loops_of
 from jouleloop.report.html.numbers import compact, percent, quantity
 from jouleloop.report.html.plain import PlainTable, figure, text
-from jouleloop.report.html.sections import MOST_ROWS
+from jouleloop.report.html.sections import MOST_ROWS, not_all
 from jouleloop.report.html.sources import ReportTables
 from jouleloop.stats.table import find_responses
 from jouleloop.tables.networks import SUMS, TOTAL
@@ -125,5 +125,5 @@ def network_layer_table(networks: pd.DataFrame | None) -> PlainTable | None:
         "What does each layer cost? All its runs together, in the order of the network.",
         ("Network", "Architecture", "Layer", "Runs", "MACs", "Energy", "Per MAC", "Optimum"),
         tuple(rows),
-        f"The first {MOST_ROWS} of {len(layers)} layers; all are in networks.csv." if len(layers) > MOST_ROWS else "",
+        not_all(len(layers), "layers", "networks"),
     )

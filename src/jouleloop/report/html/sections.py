@@ -18,6 +18,11 @@ MOST_ROWS = 500
 _SAME = 1e-9
 
 
+def not_all(count: int, what: str, file: str) -> str:
+    """Return what stands below a table of the page whose rows are in ``file``: nothing where it has all of them."""
+    return f"The first {MOST_ROWS} of {count} {what}; all are in {file}.csv." if count > MOST_ROWS else ""
+
+
 def left_out_table(tables: ReportTables) -> tuple[dict[str, int], PlainTable | None]:
     """Return how many rows have each status, and the rows that no test could use, by name."""
     statuses = {str(name): int(count) for name, count in tables.every["status"].value_counts().sort_index().items()}
@@ -31,12 +36,11 @@ def left_out_table(tables: ReportTables) -> tuple[dict[str, int], PlainTable | N
     rows += [tuple(text(value) for value in row) for row in more]
     if not rows:
         return statuses, None
-    note = f"The first {MOST_ROWS} of {count} rows; all are in left_out.csv." if count > MOST_ROWS else ""
     return statuses, PlainTable(
         f"Which layers have no energy, and why? {count} rows in no test.",
         ("Sweep", "Architecture", "Layer", "Response", "Status", "Reason"),
         tuple(rows),
-        note,
+        not_all(count, "rows", "left_out"),
     )
 
 
@@ -82,7 +86,7 @@ def law_table(laws: pd.DataFrame | None) -> PlainTable | None:
         "layer's sizes; coefficients in pJ, none of them fitted.",
         ("Sweep", "Architecture", "Law", "Layers", "Data energy E"),
         rows,
-        f"The first {MOST_ROWS} of {len(laws)} laws; all are in laws.csv." if len(laws) > MOST_ROWS else "",
+        not_all(len(laws), "laws", "laws"),
     )
 
 
