@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jouleloop.stats.analysis import holm
 from jouleloop.stats.equivalence import equivalence_test
 from jouleloop.stats.growth import Outcome, decide
-from jouleloop.stats.holm import holm
 from jouleloop.stats.quadratic import quadratic_test
 from simulated_growth import GRID, ErrorRate, autoregressive, error_rates, line_with_share
 

@@ -12,11 +12,11 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 import jouleloop
 from jouleloop.api.project import project_config, project_root
 from jouleloop.cli import options
+from jouleloop.cli.answers import new_table
 from jouleloop.cli.doctor_design import examine_design
 from jouleloop.cli.doctor_tools import accelergy_state, front_end_state, timeloop_detail
 from jouleloop.cli.target_options import pairs_of, read_outside
@@ -143,9 +143,7 @@ def doctor(
     if as_json:
         print_json([asdict(finding) for finding in found])
     else:
-        table = Table(title="jouleloop doctor", title_justify="left")
-        for heading in ("kind", "name", "state", "detail"):
-            table.add_column(heading, overflow="fold")
+        table = new_table("jouleloop doctor", ("kind", "name", "state", "detail"))
         marks = {"ok": "[green]ok[/]", "broken": "[red]broken[/]"}
         for finding in found:
             plain = "[red]missing[/]" if finding.required else "not installed (optional)"
@@ -160,9 +158,7 @@ def _show_design(paths: list[Path], variables: dict[str, str], *, as_json: bool)
     if as_json:
         print_json([asdict(entry) for entry in entries])
     else:
-        table = Table(title=" + ".join(path.name for path in paths), title_justify="left")
-        for heading in ("verdict", "key", "value", "why"):
-            table.add_column(heading, overflow="fold")
+        table = new_table(" + ".join(path.name for path in paths), ("verdict", "key", "value", "why"))
         for entry in entries:
             verdict = f"[red]{entry.verdict}[/]" if entry.verdict == REFUSED else entry.verdict
             key = re.sub(r"\.(attributes|constraints)\.", ": ", entry.where)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from jouleloop.errors import Fault, InputError, raise_all, unknown
@@ -15,8 +16,8 @@ from jouleloop.stats.describe import describe
 from jouleloop.stats.expected import growth_named
 from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.growth import fit_growth
-from jouleloop.stats.holm import holm
 from jouleloop.stats.options import StatisticsOptions
+from jouleloop.stats.regression import FloatArray
 from jouleloop.stats.residuals import lower_envelope
 from jouleloop.stats.rows import (
     envelope_row,
@@ -264,3 +265,22 @@ def _finished(table: pd.DataFrame) -> pd.DataFrame:
         digits = _P_DIGITS if str(name).endswith(("_p", "_p_holm")) else _DIGITS
         table[name] = [float(f"{v:.{digits}g}") for v in table[name]]
     return table
+
+
+def holm(p_values: npt.ArrayLike) -> FloatArray:
+    """Return the p-values corrected for their number; NaN (no test made) stays NaN and is not counted.
+
+    Rejecting where the corrected value is at most alpha keeps the chance of any false rejection in the family below
+    alpha, whatever the dependence between the tests (Holm 1979).
+
+    Raises `InputError` for values outside [0, 1].
+    """
+    values = np.asarray(p_values, dtype=np.float64)
+    made = np.flatnonzero(~np.isnan(values))
+    if ((values[made] < 0) | (values[made] > 1)).any():
+        raise InputError(Fault("a p-value is out of range", allowed="between 0 and 1"))
+    corrected = np.full(values.shape, np.nan)
+    order = made[np.argsort(values[made], kind="stable")]
+    steps = values[order] * np.arange(order.size, 0, -1)
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if order.size else steps
+    return corrected

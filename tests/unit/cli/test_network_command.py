@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from jouleloop.cli import main
-from jouleloop.cli.grammar import layers_page
+from jouleloop.cli.generated import layers_page
 from jouleloop.errors import InputError
 from jouleloop.workload.kinds import kinds
 from jouleloop.workload.sizes import parse_layer

@@ -9,10 +9,10 @@ from statsmodels.stats.outliers_influence import OLSInfluence
 from statsmodels.stats.stattools import durbin_watson
 
 from jouleloop.errors import InputError
+from jouleloop.stats.analysis import holm
 from jouleloop.stats.equivalence import equivalence_test
 from jouleloop.stats.exponent import exponent_fit
 from jouleloop.stats.forms import compare_forms
-from jouleloop.stats.holm import holm
 from jouleloop.stats.quadratic import quadratic_test
 from jouleloop.stats.regression import fit_polynomial
 from jouleloop.stats.specification import specification_tests

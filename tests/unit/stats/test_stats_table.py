@@ -11,9 +11,8 @@ import pytest
 
 from jouleloop.errors import InputError
 from jouleloop.stats import analysis
-from jouleloop.stats.analysis import Analysis, SweepDescription, analyse_table
+from jouleloop.stats.analysis import Analysis, SweepDescription, analyse_table, holm
 from jouleloop.stats.expression import evaluate_variable
-from jouleloop.stats.holm import holm
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.rows import bound_ratios
 from jouleloop.stats.table import check_table

@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 
 from jouleloop.report.figures_capacity import capacity_figure
+from jouleloop.report.html.numbers import Cell, PlainTable, figure, text
 from jouleloop.report.html.picture import Picture, picture, plain
-from jouleloop.report.html.plain import Cell, PlainTable, figure, text
 from jouleloop.report.html.sections import MOST_ROWS, not_all
 from jouleloop.report.html.sources import ReportTables
 

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from jouleloop.report.html.mappings import loops_of
-from jouleloop.report.html.numbers import compact, percent, quantity
-from jouleloop.report.html.plain import PlainTable, figure, text
+from jouleloop.report.html.numbers import PlainTable, compact, figure, percent, quantity, text
 from jouleloop.report.html.sections import MOST_ROWS, not_all
 from jouleloop.report.html.sources import ReportTables
 from jouleloop.stats.table import find_responses

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from jouleloop.files import write_text
 from jouleloop.report.html import environment
-from jouleloop.report.html.plain import PlainTable, figure, text
+from jouleloop.report.html.numbers import PlainTable, figure, text
 from jouleloop.report.style import ReportFigure, styled
 
 #: Rows of a table of a figure's page.

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from jouleloop.report.html.numbers import number, percent
-from jouleloop.report.html.plain import Cell, PlainTable, figure, text
+from jouleloop.report.html.numbers import Cell, PlainTable, figure, number, percent, text
 from jouleloop.report.html.sources import ReportTables
 from jouleloop.stats.cases import ENERGY
 from jouleloop.tables.savings import factor_pairs, savings_table
