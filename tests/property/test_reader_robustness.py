@@ -13,7 +13,8 @@ from jouleloop.documents.load import load_document
 from jouleloop.energy.estimator import estimate_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.errors import Fault, JouleloopError
-from jouleloop.mapping.formats import from_levels, read_map_txt, read_timeloop_mapping, to_timeloop_mapping
+from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_timeloop_mapping
+from jouleloop.mapping.nest import read_map_txt
 from jouleloop.mapspace.read import build_constraints
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.sizes import parse_layer
