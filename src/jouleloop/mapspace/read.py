@@ -396,8 +396,8 @@ def _merge_factors(
         new.exact.update({dimension: 1 for dimension in dimensions if dimension not in named})
     for key, over in (("no_iteration_over_dataspaces", True), ("must_iterate_over_dataspaces", False)):
         if target.get(key) is not None:
-            named = parse_names(target[key], [space.name for space in shape.data_spaces], where, faults)
-            moving = {d for space in shape.data_spaces if space.name in named for d in space.dimensions}
+            chosen = parse_names(target[key], [space.name for space in shape.data_spaces], where, faults)
+            moving = {d for space in shape.data_spaces if space.name in chosen for d in space.dimensions}
             for dimension in (d for d in dimensions if (d in moving) is over):
                 new.exact.setdefault(dimension, 1)
     for key, limits in (("default_max_factor", new.at_most), ("default_min_factor", new.at_least)):
