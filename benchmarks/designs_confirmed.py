@@ -25,7 +25,7 @@ import yaml
 from designs import ENERGIES, Files, cut, designs, layers_of
 from jouleloop.energy.choice import costs_of, source_of
 from jouleloop.energy.costs import EnergyCosts
-from jouleloop.engines.timeloop.inputs import energy_tables, mapping_directives, problem_tree
+from jouleloop.engines.timeloop.inputs import energy_tables, mapping_directives
 from jouleloop.engines.timeloop.outputs import read_evaluation, read_mapping
 from jouleloop.errors import InputError, JouleloopError
 from jouleloop.files import read_text, read_yaml
@@ -39,7 +39,7 @@ from jouleloop.optimum.limit import Limit, Watch
 from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
-from jouleloop.workload.timeloop_problem import read_problem
+from jouleloop.workload.timeloop_problem import problem_tree, read_problem
 from random_evaluations import compared
 
 #: Sections of a design that are replaced by ours, and where files would be put.

@@ -16,7 +16,7 @@ import yaml
 from jouleloop.engines.timeloop.programs import locate
 from jouleloop.workload.kinds import kind_names, kinds
 from jouleloop.workload.layer import Layer
-from jouleloop.workload.timeloop_problem import to_timeloop_problem
+from jouleloop.workload.timeloop_problem import problem_tree
 from random_evaluations import Draw, compared, ours, theirs
 
 
@@ -40,7 +40,7 @@ class KindDraw(Draw):
         problem = Layer(kind, tuple(fields.values())).problem()
         self.dims, self.spaces = problem.shape.dimensions, [space.name for space in problem.data_spaces]
         self.left = dict(problem.bound)
-        return to_timeloop_problem(problem)["problem"]
+        return problem_tree(problem)
 
 
 def main() -> int:

@@ -4,15 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jouleloop.arch.read import read_architecture
-from jouleloop.mapping.formats import (
-    from_levels,
-    parse_map_txt,
-    print_nest,
-    read_timeloop_mapping,
-    tile_words,
-    to_timeloop_mapping,
-)
+from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_timeloop_mapping
 from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapping.nest import parse_map_txt, print_nest, tile_words
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem
 from paths import ROOT

@@ -13,11 +13,12 @@ from jouleloop.documents.load import load_document
 from jouleloop.energy.estimator import estimate_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.errors import Fault, JouleloopError
-from jouleloop.mapping.formats import from_levels, read_map_txt, read_timeloop_mapping, to_timeloop_mapping
+from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_timeloop_mapping
+from jouleloop.mapping.nest import read_map_txt
 from jouleloop.mapspace.read import build_constraints
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.sizes import parse_layer
-from jouleloop.workload.timeloop_problem import problem_from, to_timeloop_problem
+from jouleloop.workload.timeloop_problem import problem_from, problem_tree
 from paths import REFERENCE, ROOT
 
 RUNS = REFERENCE / "timeloop_runs"
@@ -77,7 +78,7 @@ READERS: tuple[tuple[Any, Callable[[Any], object]], ...] = (
     ),
     (to_timeloop_mapping(NEST, PROBLEM, SIMBA), lambda data: read_timeloop_mapping(data, PROBLEM, SIMBA)),
     (NEST.as_json(), lambda data: from_levels(data, PROBLEM, SIMBA)),
-    (to_timeloop_problem(PROBLEM), problem_from),
+    ({"problem": problem_tree(PROBLEM)}, problem_from),
 )
 
 

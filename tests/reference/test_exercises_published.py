@@ -9,7 +9,8 @@ import pytest
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.choice import costs_of, sources_of
-from jouleloop.mapping.formats import read_map_txt, read_timeloop_mapping
+from jouleloop.mapping.formats import read_timeloop_mapping
+from jouleloop.mapping.nest import read_map_txt
 from jouleloop.mapspace.read import build_constraints
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.leakage import leakage_pj

@@ -11,7 +11,8 @@ from differential.native import load
 from differential.ruby import as_ruby_reads, ends_innermost
 from differential.runs import from_record, read_records
 from jouleloop.engines.native import NativeEngine
-from jouleloop.mapping.formats import parse_map_txt, print_nest, read_timeloop_mapping, to_timeloop_mapping
+from jouleloop.mapping.formats import read_timeloop_mapping, to_timeloop_mapping
+from jouleloop.mapping.nest import parse_map_txt, print_nest
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.symbolic import symbolic_energies
 from shares import by_part

@@ -6,7 +6,8 @@ from typing import Any
 
 from jouleloop.arch.attributes import BY_NAME, canonical, canonical_name, is_harmless
 from jouleloop.arch.parameters import Component, compute_level, kind_of, pass_by, storage_level
-from jouleloop.arch.tree_v04 import AttributeNames, Nodes
+from jouleloop.arch.tree_v04 import Nodes
+from jouleloop.arch.values import values_within
 from jouleloop.errors import Fault, nearest, unknown
 from jouleloop.expressions import ExpressionError
 from jouleloop.files import is_whole
@@ -124,10 +125,10 @@ def _local(
         faults.append(Fault("must be a mapping", None, f"{name}.attributes", own))
         return
     attributes = {**inherited, **own}
-    names = AttributeNames(attributes, inherited)
+    values = values_within(attributes, inherited)
     for key, value in list(attributes.items()):
         try:
-            attributes[key] = names(key)
+            attributes[key] = values[key]
         except ExpressionError as error:
             faults.append(Fault(str(error), None, f"{name}.attributes.{key}", value))
     if nodes.plain:

@@ -7,9 +7,10 @@ from typing import Any
 
 from jouleloop.arch.architecture import ComputeLevel, StorageLevel
 from jouleloop.arch.parameters import Component, compute_level, kind_of, pass_by, storage_level
-from jouleloop.documents.load import NODE_TAGS, TAG, Quoted
+from jouleloop.arch.values import values_within
+from jouleloop.documents.load import NODE_TAGS, TAG
 from jouleloop.errors import Fault, unknown
-from jouleloop.expressions import ExpressionError, UnknownName, evaluate, is_expression
+from jouleloop.expressions import ExpressionError
 from jouleloop.files import is_whole
 
 _LOG = logging.getLogger("jouleloop.arch")
@@ -52,47 +53,6 @@ def read_nodes(
     before it decides on fan-outs and parallel branches.
     """
     return _Walk(variables, spatial_levels, faults, targets).run(top)
-
-
-class AttributeNames:
-    """Values by name for expressions: own attributes first, then containers', variables, other nodes."""
-
-    def __init__(self, own: Mapping[str, Any], outer: Mapping[str, Any]) -> None:
-        self.own, self.outer = own, outer
-        self.known: dict[str, Any] = {}
-        self.active: list[str] = []
-
-    def __call__(self, name: str) -> Any:
-        """Return the value of ``name``; raise `UnknownName` where it has none."""
-        if name in self.active or name not in self.own:
-            if name in self.active and name not in self.outer:
-                raise ExpressionError(f"{name} is defined by itself")
-            if name not in self.outer:
-                raise UnknownName(name)
-            return self.outer[name]
-        if name not in self.known:
-            self.active.append(name)
-            try:
-                self.known[name] = resolve(self.own[name], self)
-            finally:
-                self.active.pop()
-        return self.known[name]
-
-
-def resolve(value: Any, names: Any) -> Any:
-    """Return ``value`` with plain strings that are expressions evaluated; text that only names nothing stays text."""
-    if isinstance(value, dict):
-        return {key: resolve(child, names) for key, child in value.items()}
-    if isinstance(value, list):
-        return [resolve(child, names) for child in value]
-    if not isinstance(value, str) or isinstance(value, Quoted) or not is_expression(value):
-        return value
-    try:
-        return evaluate(value, names)
-    except UnknownName as error:
-        if error.name == value.strip():
-            return value
-        raise
 
 
 class _Walk:
@@ -180,11 +140,11 @@ class _Walk:
         if not isinstance(own, dict):
             self.faults.append(Fault("must be a mapping", None, where, own))
             return {}
-        names = AttributeNames(own, {**self.outer, **extra})
+        values = values_within(own, {**self.outer, **extra})
         result: dict[str, Any] = {}
         for key in own:
             try:
-                result[str(key)] = names(key)
+                result[str(key)] = values[key]
             except ExpressionError as error:
                 self.faults.append(Fault(str(error), None, f"{where}.{key}", own[key]))
         return result

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from jouleloop.documents.load import Quoted
-from jouleloop.expressions import ExpressionError, Language, UnknownName, evaluate, is_expression
+from jouleloop.expressions import FULL, ExpressionError, Language, UnknownName, evaluate, is_expression
 
 
 class Values(Mapping[str, Any]):
     """What the texts of one mapping stand for; other values are as they are."""
 
-    def __init__(self, own: Mapping[str, Any], outer: Callable[[str], Any], language: Language) -> None:
+    def __init__(self, own: Mapping[str, Any], outer: Callable[[str], Any], language: Language = FULL) -> None:
         self.own, self.asked = own, set[str]()
         self._outer, self._language = outer, language
         self._known: dict[str, Any] = {}
@@ -59,3 +59,14 @@ class Values(Mapping[str, Any]):
             if error.name == value.strip():
                 return value
             raise
+
+
+def values_within(own: Mapping[str, Any], outer: Mapping[str, Any]) -> Values:
+    """Return what texts stand for: names are own keys, or else keys outside; one that is neither stays a text."""
+
+    def outside(name: str) -> Any:
+        if name in outer:
+            return outer[name]
+        raise ExpressionError(f"{name} is defined by itself") if name in own else UnknownName(name)
+
+    return Values(own, outside)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.arch.read import component_classes
-from jouleloop.arch.tree_v04 import AttributeNames, resolve
+from jouleloop.arch.values import values_within
 from jouleloop.documents.load import load_document
 from jouleloop.energy.primitives import ACTIONS, AREA, DECIMALS, NoEstimate, Primitives
 from jouleloop.errors import EnergyTableError, Fault, InputError, raise_all
@@ -138,19 +138,14 @@ def _scope(klass: str, defaults: Mapping[str, Any], attributes: Mapping[str, Any
 
 def _values(given: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of expressions, each in the scope of the whole component, never in that of its siblings."""
-    own = AttributeNames(given, {}) if not scope else None
+    names = values_within({} if scope else given, scope)
     result = {}
     for key, value in given.items():
         try:
-            result[key] = own(key) if own is not None else resolve(value, scope_names(scope))
+            result[key] = names.evaluated(value) if scope else names[key]
         except ExpressionError:
             result[key] = value
     return result
-
-
-def scope_names(scope: Mapping[str, Any]) -> AttributeNames:
-    """Return the names of a component's attributes for expressions."""
-    return AttributeNames({}, scope)
 
 
 def _largest(value: Any, scope: Mapping[str, Any]) -> Any:
@@ -159,7 +154,7 @@ def _largest(value: Any, scope: Mapping[str, Any]) -> Any:
         return value
     last = value.rpartition("..")[2]
     try:
-        return evaluate(last, scope_names(scope))
+        return evaluate(last, scope)
     except ExpressionError:
         return None
 
@@ -171,8 +166,8 @@ def _counted(text: str, scope: Mapping[str, Any]) -> tuple[str, int]:
     if match["last"] is None:
         return match["name"], 1
     try:
-        first = evaluate(match["first"], scope_names(scope))
-        last = evaluate(match["last"], scope_names(scope))
+        first = evaluate(match["first"], scope)
+        last = evaluate(match["last"], scope)
         return match["name"], max(int(last) - int(first) + 1, 0)
     except (ExpressionError, TypeError, ValueError) as error:
         raise NoEstimate(f"{text!r}: {error}") from error

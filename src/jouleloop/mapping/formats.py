@@ -1,4 +1,4 @@
-"""Mappings in Timeloop's YAML (read and written), as plain lists of levels, and as printed loop nests."""
+"""Mappings in Timeloop's YAML (read and written), and as plain lists of levels."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping as AnyMapping
@@ -19,22 +19,9 @@ from jouleloop.mapping.directives import (
     parse_split,
 )
 from jouleloop.mapping.mapping import LevelMapping, Mapping, close_mapping, end_text
-from jouleloop.mapping.nest import Nest, parse_map_txt, print_nest, read_map_txt, tile_words
 from jouleloop.mapping.reuse import REUSE_KEYS, Reuse, parse_reuse, reuse_from, write_reuse
 from jouleloop.mapping.validate import check_mapping
 from jouleloop.workload.problem import Problem
-
-__all__ = [
-    "Nest",
-    "default_keep",
-    "from_levels",
-    "parse_map_txt",
-    "print_nest",
-    "read_map_txt",
-    "read_timeloop_mapping",
-    "tile_words",
-    "to_timeloop_mapping",
-]
 
 _TYPES = {"datatype": "bypass", "dataspace": "bypass", "bypass": "bypass", "temporal": "temporal", "spatial": "spatial"}
 _KEYS = {

@@ -42,18 +42,11 @@ def tile_words(mapping: Mapping, problem: Problem) -> dict[str, dict[str, int]]:
     extent = dict.fromkeys(problem.shape.dimensions, 1)
     tiles: dict[str, dict[str, int]] = {}
     for level in reversed(mapping.levels):
-        for dimension, bound in [*level.temporal, *((d, b) for d, b, _ in level.spatial)]:
+        for dimension, bound in level.loops:
             extent[dimension] *= bound
-        tiles[level.level] = {}
-        held = {d: min(extent[d], problem.bound[d]) for d in extent}
-        for space in problem.data_spaces:
-            if space.name not in level.keep:
-                continue
-            words = 1
-            for rank in space.projection:
-                step = [1 if term.coefficient is None else problem.coefficient[term.coefficient] for term in rank]
-                words *= 1 + sum(c * (held[term.dimension] - 1) for c, term in zip(step, rank, strict=True))
-            tiles[level.level][space.name] = words
+        held = replace(problem, bounds=tuple(min(extent[d], bound) for d, bound in problem.bound.items()))
+        kept = (space for space in problem.data_spaces if space.name in level.keep)
+        tiles[level.level] = {space.name: held.tensor_words(space) for space in kept}
     return tiles
 
 

@@ -6,8 +6,12 @@ from jouleloop.mapping.mapping import AXES, Mapping, factor_faults
 from jouleloop.workload.problem import Problem
 
 
-def mapping_faults(mapping: Mapping, problem: Problem, arch: Architecture) -> list[Fault]:
-    """Return all that is wrong with a mapping, other than tiles that do not fit."""
+def check_mapping(mapping: Mapping, problem: Problem, arch: Architecture) -> None:
+    """Raise `MappingError` with all faults unless the mapping is one of this problem on this architecture.
+
+    Checked are the levels, dimensions, products of factors, the fan-out along X and Y, and that some level keeps each
+    data space. Whether tiles fit their buffers is for the model to say.
+    """
     faults: list[Fault] = []
     names = tuple(level.level for level in mapping.levels)
     if names != arch.level_names:
@@ -17,7 +21,7 @@ def mapping_faults(mapping: Mapping, problem: Problem, arch: Architecture) -> li
         if not faults:
             text = f"has the levels {', '.join(names)}, wanted are {', '.join(arch.level_names)}"
             faults.append(Fault(text, field="mapping"))
-        return faults
+        raise MappingError(faults)
     dimensions = problem.shape.dimensions
     spaces = {space.name for space in problem.data_spaces}
     for position, level in enumerate(mapping.levels):
@@ -42,13 +46,4 @@ def mapping_faults(mapping: Mapping, problem: Problem, arch: Architecture) -> li
     missing = sorted(spaces - frozenset().union(*(level.keep for level in mapping.levels)))
     if missing:
         faults.append(Fault(f"no level keeps {', '.join(missing)}", None, names[0]))
-    return faults
-
-
-def check_mapping(mapping: Mapping, problem: Problem, arch: Architecture) -> None:
-    """Raise `MappingError` with all faults unless the mapping is one of this problem on this architecture.
-
-    Checked are the levels, dimensions, products of factors, the fan-out along X and Y, and that some level keeps each
-    data space. Whether tiles fit their buffers is for the model to say.
-    """
-    raise_all(mapping_faults(mapping, problem, arch), MappingError)
+    raise_all(faults, MappingError)

@@ -76,22 +76,17 @@ def read_constraints(path: Path, arch: Architecture, which: str = "full", *, sha
     if which not in SETS:
         raise InputError(unknown(which, SETS, "set of constraints", source=str(path)))
     data = load_document(path)
-    faults: list[Fault] = []
-    targets = list(arch.constraints)
     if not isinstance(data, dict):
         raise InputError(Fault("is no constraints file", str(path), allowed="a mapping with architecture_constraints"))
     data = joined_names(data, SECTIONS) if arch.front_end else data
-    for key in data:
-        if key not in (*SECTIONS, *OTHER_SECTIONS, SHAPES, "architecture"):
-            faults.append(unknown(str(key), (*SECTIONS, SHAPES, *OTHER_SECTIONS), "section"))
-    targets += section_targets(data, which, faults)
+    faults = [
+        unknown(str(key), (*SECTIONS, SHAPES, *OTHER_SECTIONS), "section")
+        for key in data
+        if key not in (*SECTIONS, *OTHER_SECTIONS, SHAPES, "architecture")
+    ]
     if not any(key in data for key in SECTIONS) and not arch.constraints:
         faults.append(Fault("holds no constraints", allowed="architecture_constraints, mapspace_constraints"))
-    try:
-        raise_all(faults)
-        return constraints_for(targets, data, arch, shape, name=f"{path.stem}/{which}")
-    except JouleloopError as error:
-        raise error.at(path) from error
+    return _of_file(path, data, arch, which, shape, f"{path.stem}/{which}", faults)
 
 
 def own_constraints(
@@ -108,12 +103,17 @@ def own_constraints(
     """
     data = load_document(path, variables)
     data = joined_names(data, SECTIONS) if isinstance(data, dict) and arch.front_end else data
-    faults: list[Fault] = []
-    targets = list(arch.constraints)
-    targets += section_targets(data if isinstance(data, dict) else {}, which, faults)
+    return _of_file(path, data, arch, which, shape, f"{arch.name}/{which}", [])
+
+
+def _of_file(
+    path: Path, data: Any, arch: Architecture, which: str, shape: ProblemShape, name: str, faults: list[Fault]
+) -> Constraints:
+    """Return the constraints of an architecture and of a file's data, which may have ``faults`` already."""
+    targets = [*arch.constraints, *section_targets(data if isinstance(data, dict) else {}, which, faults)]
     try:
         raise_all(faults)
-        return constraints_for(targets, data, arch, shape, name=f"{arch.name}/{which}")
+        return constraints_for(targets, data, arch, shape, name=name)
     except JouleloopError as error:
         raise error.at(path) from error
 
@@ -394,16 +394,11 @@ def _merge_factors(
             mine.update(more)
         named = {*new.exact, *new.at_most, *new.at_least, *new.signed, *only.signed}
         new.exact.update({dimension: 1 for dimension in dimensions if dimension not in named})
-    by_name = {space.name: space for space in shape.data_spaces}
-    if target.get("no_iteration_over_dataspaces") is not None:
-        names = parse_names(target["no_iteration_over_dataspaces"], list(by_name), where, faults)
-        for dimension in dimensions:
-            if any(dimension in by_name[space].dimensions for space in names):
-                new.exact.setdefault(dimension, 1)
-    if target.get("must_iterate_over_dataspaces") is not None:
-        names = parse_names(target["must_iterate_over_dataspaces"], list(by_name), where, faults)
-        for dimension in dimensions:
-            if not any(dimension in by_name[space].dimensions for space in names):
+    for key, over in (("no_iteration_over_dataspaces", True), ("must_iterate_over_dataspaces", False)):
+        if target.get(key) is not None:
+            chosen = parse_names(target[key], [space.name for space in shape.data_spaces], where, faults)
+            moving = {d for space in shape.data_spaces if space.name in chosen for d in space.dimensions}
+            for dimension in (d for d in dimensions if (d in moving) is over):
                 new.exact.setdefault(dimension, 1)
     for key, limits in (("default_max_factor", new.at_most), ("default_min_factor", new.at_least)):
         limit = parse_split(target.get(key), f"{where}.{key}", faults)

@@ -180,13 +180,10 @@ def build_mapspace(
     temporal, spatial = _all_slots(problem, arch, constraints, faults, imperfect=imperfect)
     rounded = False
     if not faults and not imperfect:
-        indivisible: list[Fault] = []
-        _check_divisible(problem, temporal, spatial, constraints.name, indivisible)
+        slots = [*temporal, *(slot for slot in spatial if slot is not None)]
+        indivisible = list(_product_faults(problem, slots, constraints.name))
         rounded = rounds and bool(indivisible)
-        if rounded:
-            _check_rest(problem, temporal, spatial, constraints.name, faults)
-        else:
-            faults += indivisible
+        faults += _product_faults(problem, slots, constraints.name, rounds=True) if rounded else indivisible
     if constraints.space != "timeloop" and (imperfect or rounded):
         text = "is searched where loops divide the layer"
         faults.append(Fault(text, constraints.name, "space", constraints.space, "timeloop"))
@@ -300,50 +297,20 @@ def _wrong(given: LoopConstraint, dims: tuple[str, ...], field: str, source: str
     return faults
 
 
-def _check_divisible(
-    problem: Problem,
-    temporal: list[FactorSlot],
-    spatial: list[FactorSlot | None],
-    source: str,
-    faults: list[Fault],
-) -> None:
-    for name, bound, all_given, product in _given_factors(problem, temporal, spatial):
-        if bound % product:
-            faults.append(
-                Fault(
-                    f"{name} = {bound} is not divisible by the product of its constrained factors, {product}",
-                    source,
-                    name,
-                )
-            )
-        elif all_given and product != bound:
-            faults.append(
-                Fault(f"all factors of {name} are given and multiply to {product}, the layer has {bound}", source, name)
-            )
+def _product_faults(problem: Problem, slots: list[FactorSlot], source: str, *, rounds: bool = False) -> Iterator[Fault]:
+    """Yield a fault for each dimension that its given factors do not divide, or do not make up where all are given.
 
-
-def _check_rest(
-    problem: Problem,
-    temporal: list[FactorSlot],
-    spatial: list[FactorSlot | None],
-    source: str,
-    faults: list[Fault],
-) -> None:
-    """Refuse dimensions whose factors are all given and leave a rest, where Timeloop 4 ends (``Factors::Factors``)."""
-    for name, bound, all_given, product in _given_factors(problem, temporal, spatial):
-        if all_given and product < bound:
-            text = f"all factors of {name} are given and multiply to {product} < {bound}"
-            faults.append(Fault(text, source, name))
-
-
-def _given_factors(
-    problem: Problem, temporal: list[FactorSlot], spatial: list[FactorSlot | None]
-) -> Iterator[tuple[str, int, bool, int]]:
-    """Yield by dimension its name, its bound, whether all its factors are given, and the product of those that are."""
-    slots = [*temporal, *(slot for slot in spatial if slot is not None)]
-    for d, name in enumerate(problem.shape.dimensions):
+    ``rounds``: they are rounded up as in Timeloop 4, which ends where they leave a rest (``Factors::Factors``).
+    """
+    for d, (name, bound) in enumerate(problem.bound.items()):
         given = [slot.fixed[d] for slot in slots if slot.fixed[d] != FREE]
-        yield name, problem.bounds[d], len(given) == len(slots), math.prod(given)
+        product, all_given = math.prod(given), len(given) == len(slots)
+        if bound % product and not rounds:
+            text = f"{name} = {bound} is not divisible by the product of its constrained factors, {product}"
+            yield Fault(text, source, name)
+        elif all_given and (product < bound if rounds else product != bound):
+            text = f" < {bound}" if rounds else f", the layer has {bound}"
+            yield Fault(f"all factors of {name} are given and multiply to {product}{text}", source, name)
 
 
 def _keep_columns(

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from jouleloop.energy.ert import to_ert
-from jouleloop.engines.timeloop.inputs import architecture_tree, constraint_targets, problem_tree
+from jouleloop.engines.timeloop.inputs import architecture_tree, constraint_targets
 from jouleloop.engines.timeloop.options import NEVER
 from jouleloop.files import write_text
 from jouleloop.mapspace.read import read_mapper
@@ -15,6 +15,7 @@ from jouleloop.names import safe_name
 from jouleloop.study.targets import TargetSet
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep
+from jouleloop.workload.timeloop_problem import problem_tree
 
 #: Settings that Timeloop 3.0.3 knows with underscores alone.
 _UNDERSCORED = ("out_prefix", "auto_bypass_on_failure")

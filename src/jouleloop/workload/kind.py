@@ -34,22 +34,6 @@ class TextForm:
     """Sizes and shorthands that stand after a slash."""
 
 
-#: A size: its name, its place among the values of a layer, and its value where none is stated.
-_Size = tuple[str, int, int]
-
-
-@dataclass(frozen=True)
-class Written:
-    """The sizes of a text form."""
-
-    positional: tuple[_Size, ...]
-    always: tuple[_Size, ...]
-    rest: tuple[_Size, ...]
-    """Those that stand by name where they are not what is taken without."""
-    options: tuple[tuple[str, tuple[_Size, ...]], ...]
-    """Those that stand after a slash."""
-
-
 @dataclass(frozen=True)
 class Kind:
     """One kind of layer."""
@@ -118,20 +102,6 @@ class Kind:
     def known(self) -> Names:
         """All names of sizes that a layer may state."""
         return (*self.field_of, *self.shorthand, *self.window_sizes)
-
-    @cached_property
-    def written(self) -> "Written":
-        """Where the sizes of the text form stand among the values of a layer."""
-        place = {name: position for position, (name, _) in enumerate(self.fields)}
-        sizes = {size: (size, place[target], self.default[target]) for size, target in self.sizes}
-        options = {name: self.shorthand.get(name, (name,)) for name in self.text.options}
-        named = {*self.text.positional, *self.text.always, *(size for of in options.values() for size in of)}
-        return Written(
-            tuple(sizes[size] for size in self.text.positional),
-            tuple(sizes[size] for size in self.text.always),
-            tuple(entry for size, entry in sizes.items() if size not in named),
-            tuple((name, tuple(sizes[size] for size in of)) for name, of in options.items()),
-        )
 
     @cached_property
     def bound_positions(self) -> tuple[int, ...]:

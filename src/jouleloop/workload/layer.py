@@ -89,13 +89,17 @@ class Layer:
         if self.kind.name == OWN:
             whole = {"shape": json.loads(self.kind.document), "values": self.values}
             return f"{OWN}:{json.dumps(whole, sort_keys=True, separators=(',', ':'))}"
-        form, values = self.kind.written, self.values
-        text = "x".join([str(values[place]) for _, place, _ in form.positional])
-        stated = [*form.always, *(size for size in form.rest if values[size[1]] != size[2])]
-        text += "x".join([f"{name}{values[place]}" for name, place, _ in stated])
-        for name, sizes in form.options:
-            if any(values[place] != default for _, place, default in sizes):
-                numbers = [values[place] for _, place, _ in sizes]
+        form, sizes, default = self.kind.text, self.sizes, self.kind.default
+        value = {size: sizes[field] for size, field in self.kind.sizes}
+        changed = {size for size, field in self.kind.sizes if sizes[field] != default[field]}
+        options = {name: self.kind.shorthand.get(name, (name,)) for name in form.options}
+        named = {*form.positional, *form.always}.union(*options.values())
+        text = "x".join([str(value[size]) for size in form.positional])
+        stated = [*form.always, *(size for size in value if size in changed - named)]
+        text += "x".join([f"{size}{value[size]}" for size in stated])
+        for name, own in options.items():
+            if not changed.isdisjoint(own):
+                numbers = [value[size] for size in own]
                 text += f"/{name}" + "x".join(map(str, numbers[:1] if len(set(numbers)) == 1 else numbers))
         return f"{self.kind.name}:{text}"
 

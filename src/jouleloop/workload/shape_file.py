@@ -16,7 +16,7 @@ from jouleloop.validation import validate
 from jouleloop.workload.kind import Kind, TextForm, Window
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.read_shape import shape_from
-from jouleloop.workload.stated_problem import stated_problem, to_timeloop_shape
+from jouleloop.workload.stated_problem import shape_tree, stated_problem
 from jouleloop.workload.strict import Strict
 
 _ROLES = ("weights", "inputs", "outputs")
@@ -219,4 +219,4 @@ def _from_problem(data: Mapping[str, Any], name: str, kind_named: KindNamed) -> 
     """Return the kind of a Timeloop problem file: bounds and coefficients of its instance are the presets."""
     shape, sizes, _, faults = stated_problem(data, kind_named("conv").reduced)
     raise_all(faults)
-    return kind_from(ShapeFile(shape=to_timeloop_shape(shape), presets=sizes), name, kind_named)
+    return kind_from(ShapeFile(shape=shape_tree(shape), presets=sizes), name, kind_named)

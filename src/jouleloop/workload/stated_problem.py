@@ -85,24 +85,18 @@ def _dense(value: Any) -> bool:
     return all(_dense(density) for density in value.values())
 
 
-def to_timeloop_shape(shape: ProblemShape, *, version: str = "0.3") -> dict[str, Any]:
-    """Return the data of a shape; see `to_timeloop_problem`."""
-    dash = "_" if version == "0.4" else "-"
-    spaces = []
+def shape_tree(shape: ProblemShape) -> dict[str, Any]:
+    """Return the data of a shape as Timeloop's files hold it, keys with hyphens as in v0.3."""
+    spaces: list[dict[str, Any]] = []
     for space in shape.data_spaces:
-        item: dict[str, Any] = {
-            "name": space.name,
-            "projection": [
-                [[term.dimension, *([term.coefficient] if term.coefficient else [])] for term in rank]
-                for rank in space.projection
-            ],
-        }
-        if space.read_write:
-            item[f"read{dash}write"] = True
-        spaces.append(item)
+        ranks = [
+            [[term.dimension, *([term.coefficient] if term.coefficient else [])] for term in rank]
+            for rank in space.projection
+        ]
+        spaces.append({"name": space.name, "projection": ranks} | ({"read-write": True} if space.read_write else {}))
     return {
         "name": shape.name,
         "dimensions": list(shape.dimensions),
         "coefficients": [{"name": name, "default": default} for name, default in shape.coefficients],
-        f"data{dash}spaces": spaces,
+        "data-spaces": spaces,
     }

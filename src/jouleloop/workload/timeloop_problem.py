@@ -1,4 +1,4 @@
-"""Problems in Timeloop's format: shape and instance read from a file or written for one, v0.3 and v0.4."""
+"""Problems in Timeloop's format: shape and instance read from a file, v0.3 and v0.4, or written for one."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ from jouleloop.errors import Fault, JouleloopError, raise_all
 from jouleloop.files import is_whole
 from jouleloop.workload.kinds import CONV
 from jouleloop.workload.problem import Problem, ProblemShape, Term
-from jouleloop.workload.stated_problem import stated_problem, to_timeloop_shape
+from jouleloop.workload.stated_problem import shape_tree, stated_problem
 
 
 def read_problem(path: Path) -> Problem:
@@ -84,8 +84,6 @@ def _axis_faults(
     return [Fault(text, None, where + output.dimension, sizes[output.dimension], allowed)]
 
 
-def to_timeloop_problem(problem: Problem, *, version: str = "0.3") -> dict[str, Any]:
-    """Return the data of a problem file; v0.3 spells ``data-spaces`` and ``read-write``, v0.4 with underscores."""
-    head = {"version": 0.4} if version == "0.4" else {}
-    shape = to_timeloop_shape(problem.shape, version=version)
-    return {"problem": {**head, "shape": shape, "instance": problem.as_dict()}}
+def problem_tree(problem: Problem) -> dict[str, Any]:
+    """Return a problem with its shape and instance, as `problem_from` reads it under ``problem``."""
+    return {"shape": shape_tree(problem.shape), "instance": problem.as_dict()}

@@ -8,14 +8,8 @@ import pytest
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import read_architecture
 from jouleloop.errors import MappingError
-from jouleloop.mapping.formats import (
-    from_levels,
-    parse_map_txt,
-    print_nest,
-    read_map_txt,
-    read_timeloop_mapping,
-    to_timeloop_mapping,
-)
+from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_timeloop_mapping
+from jouleloop.mapping.nest import parse_map_txt, print_nest, read_map_txt
 from jouleloop.workload.sizes import parse_layer
 from paths import REFERENCE, ROOT
 

@@ -4,14 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from jouleloop.api.layers import problem_of
 from jouleloop.cli import main
 from jouleloop.errors import InputError
 from jouleloop.workload.sizes import parse_layer
-from jouleloop.workload.timeloop_problem import to_timeloop_problem
 from paths import REFERENCE, ROOT
+from problem_files import problem_file
 
 EXERCISE = REFERENCE / "exercises/problem.yaml"
 
@@ -92,7 +91,7 @@ def test_map_and_evaluate_read_problem_files(
     monkeypatch.chdir(ROOT)
     text = "conv:C4xM8xP6xQ6xR3xS3/stride2"
     file = tmp_path / "layer.yaml"
-    file.write_text(yaml.safe_dump(to_timeloop_problem(parse_layer(text).problem(), version=version)))
+    file.write_text(problem_file(parse_layer(text).problem(), version))
 
     def run(*arguments: str) -> dict[str, object]:
         monkeypatch.setattr("sys.argv", ["jouleloop", *arguments, "--json"])

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from jouleloop.errors import InputError
 from jouleloop.workload.sizes import parse_layer
-from jouleloop.workload.timeloop_problem import problem_from, read_problem, to_timeloop_problem
+from jouleloop.workload.timeloop_problem import problem_from, problem_tree, read_problem
+from problem_files import problem_file
 
 CONV = parse_layer("conv:C3xM64xP55xQ55xR11xS11/stride4").problem()
 
@@ -20,7 +20,7 @@ CONV = parse_layer("conv:C3xM64xP55xQ55xR11xS11/stride4").problem()
 def test_round_trip(layer: str, version: str, tmp_path: Path) -> None:
     problem = parse_layer(layer).problem()
     file = tmp_path / "p.yaml"
-    file.write_text(yaml.safe_dump(to_timeloop_problem(problem, version=version)))
+    file.write_text(problem_file(problem, version))
     read = read_problem(file)
     assert (read.shape, read.bounds, read.coefficients) == (problem.shape, problem.bounds, problem.coefficients)
 
@@ -95,7 +95,7 @@ def test_a_file_that_holds_no_shape_is_refused(text: str, tmp_path: Path, monkey
 
 
 def changed(**instance: Any) -> dict[str, Any]:
-    data = to_timeloop_problem(CONV)
+    data = {"problem": problem_tree(CONV)}
     data["problem"]["instance"].update(instance)
     return data
 
@@ -161,11 +161,11 @@ def test_input_sizes_that_contradict(sizes: dict[str, Any], message: str) -> Non
 
 
 def test_missing_bounds_and_unknown_dimensions() -> None:
-    data = to_timeloop_problem(CONV)
+    data = {"problem": problem_tree(CONV)}
     del data["problem"]["instance"]["P"]
     with pytest.raises(InputError, match="has no bound"):
         problem_from(data)
-    data = to_timeloop_problem(CONV)
+    data = {"problem": problem_tree(CONV)}
     data["problem"]["shape"]["data-spaces"][0]["projection"][0] = [["K"]]
     with pytest.raises(InputError, match="unknown dimension"):
         problem_from(data)

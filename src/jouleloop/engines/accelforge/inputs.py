@@ -16,8 +16,9 @@ import yaml
 from jouleloop.arch.architecture import Architecture
 from jouleloop.documents.keywords import stated_in
 from jouleloop.engines.protocol import Target
-from jouleloop.errors import Fault, InputError, MappingError, raise_all
+from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapping.validate import check_mapping
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint
 from jouleloop.mapspace.maximize import resolve_sizes
 from jouleloop.workload.problem import DataSpace, Problem
@@ -282,14 +283,7 @@ def _comparison(dimension: str, operator: str, value: int) -> dict[str, Any]:
 
 
 def _mapping(problem: Problem, arch: Architecture, mapping: Mapping, loops: tuple[str, ...]) -> list[Tagged]:
-    mapping.check_factors(problem)
-    names = tuple(level.level for level in mapping.levels)
-    if names != arch.level_names:
-        raise MappingError(
-            Fault(
-                "levels are not those of the architecture", arch.name, value=list(names), allowed=str(arch.level_names)
-            )
-        )
+    check_mapping(mapping, problem, arch)
     loop_nodes: list[tuple[str, Tagged]] = []
     starts: list[int] = []
     tile = dict(problem.bound)

@@ -17,11 +17,13 @@ from jouleloop.engines.protocol import Target
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
 from jouleloop.mapping.mapping import LevelMapping, Mapping, end_text
 from jouleloop.mapping.reuse import write_reuse
+from jouleloop.mapping.validate import check_mapping
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.maximize import resolve_sizes
 from jouleloop.mapspace.write import stated_loops
 from jouleloop.model.semantics import rules_of
 from jouleloop.workload.problem import Problem
+from jouleloop.workload.timeloop_problem import problem_tree
 
 _ROOT = "system"
 _VERSION = 0.3
@@ -153,59 +155,28 @@ def _charges(network: Network, table: NetworkEnergy) -> list[dict[str, Any]]:
     ]
 
 
-def problem_tree(problem: Problem) -> dict[str, Any]:
-    """Return the problem with its shape and instance."""
-    shape = problem.shape
-    spaces: list[dict[str, Any]] = []
-    for space in shape.data_spaces:
-        ranks = [
-            [[term.dimension] if term.coefficient is None else [term.dimension, term.coefficient] for term in rank]
-            for rank in space.projection
-        ]
-        spaces.append({"name": space.name, "projection": ranks} | ({"read-write": True} if space.read_write else {}))
-    return {
-        "shape": {
-            "name": shape.name,
-            "dimensions": list(shape.dimensions),
-            "coefficients": [{"name": name, "default": value} for name, value in shape.coefficients],
-            "data-spaces": spaces,
-        },
-        "instance": problem.as_dict(),
-    }
-
-
 def mapping_directives(problem: Problem, arch: Architecture, mapping: Mapping) -> list[dict[str, Any]]:
     """Return the mapping as Timeloop's directives: factors, permutations (innermost first), spatial splits, bypass.
 
     Timeloop orders the spatial loops of a level X first, so an X loop written outside a Y loop of the same level comes
     back inside it; that changes no count.
 
-    Raises `MappingError` where levels or factors do not fit problem and architecture, or a dimension has two such loops
+    Raises `MappingError` where the mapping is none of this problem and architecture, or a dimension has two such loops
     at a level.
     """
-    mapping.check_factors(problem)
+    check_mapping(mapping, problem, arch)
     faults: list[Fault] = []
-    names = [level.level for level in mapping.levels]
-    if names != list(arch.level_names):
-        raise MappingError(
-            Fault(
-                "levels are not those of the architecture", arch.name, value=names, allowed=", ".join(arch.level_names)
-            )
-        )
     spaces = [space.name for space in problem.data_spaces]
-    known = set(spaces)
     directives: list[dict[str, Any]] = []
-    ends = mapping.residual_ends()
-    for position, (level, fanout) in enumerate(zip(mapping.levels, arch.fanout, strict=True)):
-        faults += [
-            Fault("unknown data space", field=level.level, value=name, allowed=", ".join(sorted(known)))
-            for name in sorted(level.keep - known)
-        ]
-        faults += _unwritable(level, fanout)
-        found = [_temporal(problem, level, ends[position][0])]
+    for level, fanout, ends in zip(mapping.levels, arch.fanout, mapping.residual_ends(), strict=True):
+        for kind, loops in (("temporal", level.temporal), ("spatial", level.spatial)):
+            over = [loop[0] for loop in loops]
+            text = f"two {kind} loops over one dimension cannot be written for Timeloop"
+            faults += [Fault(text, field=level.level, value=d) for d in sorted({d for d in over if over.count(d) > 1})]
+        found = [_temporal(problem, level, ends[0])]
         if max(fanout) > 1:
-            found.append(_spatial(problem, level, ends[position][1]))
-        found.append({"target": level.level, "type": "bypass"} | _keep(problem, level.keep, known - level.keep))
+            found.append(_spatial(problem, level, ends[1]))
+        found.append({"target": level.level, "type": "bypass"} | _keep(problem, level.keep, {*spaces} - level.keep))
         directives += [directive | write_reuse(level.reuse, directive["type"], spaces) for directive in found]
     raise_all(faults, MappingError)
     return directives
@@ -338,29 +309,3 @@ def _keep(problem: Problem, keep: Iterable[str], bypass: Iterable[str]) -> dict[
     kept, bypassed = set(keep), set(bypass)
     order = [space.name for space in problem.data_spaces]
     return {"keep": [n for n in order if n in kept], "bypass": [n for n in order if n in bypassed]}
-
-
-def _unwritable(level: LevelMapping, fanout: tuple[int, int]) -> list[Fault]:
-    faults: list[Fault] = []
-    for kind, dimensions in (
-        ("temporal", [d for d, _ in level.temporal]),
-        ("spatial", [d for d, _, _ in level.spatial]),
-    ):
-        faults += [
-            Fault(f"two {kind} loops over one dimension cannot be written for Timeloop", field=level.level, value=d)
-            for d in sorted({d for d in dimensions if dimensions.count(d) > 1})
-        ]
-    for axis, limit in zip("XY", fanout, strict=True):
-        used = 1
-        for _, bound, where in level.spatial:
-            used *= bound if where == axis else 1
-        if used > limit:
-            faults.append(
-                Fault(
-                    f"spatial loops along {axis} exceed the fan-out",
-                    field=level.level,
-                    value=used,
-                    allowed=f"<= {limit}",
-                )
-            )
-    return faults

@@ -449,7 +449,7 @@ def test_nests_whose_loops_end_early_are_mappings():
 def test_a_mapping_of_something_else_is_refused():
     problem, target = LAYER.problem(), TARGETS["eyeriss"]
     level = LevelMapping("DRAM", (("C", 64), ("M", 32)), (), frozenset({"Inputs"}))
-    with pytest.raises(MappingError, match="not those of the architecture"):
+    with pytest.raises(MappingError, match="has the levels DRAM, wanted are"):
         specification(problem, target, Mapping((level,)))
 
 
