@@ -42,3 +42,29 @@ def known_gain(case: Case, path: Path, level: int, v: int, extent: Ints, total: 
     count_steps(case, path, level, v, extent, total, -1)
     linked = words.moved + words.standing
     return float(apart * (words.plain + linked) / (words.plain + apart * linked))
+
+
+@njit
+def passing_pj(case: Case, path: Path, level: int) -> float:
+    """Energy [pJ] that known gains add, at least, to what is asked for inside the tile of a level.
+
+    All loops outside the level are placed. What is asked for is no less than every word once.
+    """
+    total_pj = 0.0
+    for v in range(case.keep.shape[1]):
+        child = level - 1
+        while child >= 0 and case.unrolled.edge[child, v].parent < 0:
+            child -= 1
+        parent = child + 1
+        while child < 0 and parent < level and not case.keep[parent, v]:
+            parent += 1
+        if child >= 0:
+            parent = case.unrolled.edge[child, v].parent
+        elif parent == level:
+            while not case.keep[parent, v]:
+                parent += 1
+        gain = 1.0
+        for k in range(level + 1, parent + 1):
+            gain *= path.gain[k, v]
+        total_pj += (gain - 1.0) * case.unrolled.rate[child, v].sure_pj
+    return total_pj

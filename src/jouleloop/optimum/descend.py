@@ -34,6 +34,7 @@ from jouleloop.optimum.arrays import (
     Tally,
 )
 from jouleloop.optimum.bounds import further, passable
+from jouleloop.optimum.classes import passing_pj
 from jouleloop.optimum.lattice import digit
 from jouleloop.optimum.mesh import has_windows
 from jouleloop.optimum.order import (
@@ -259,7 +260,9 @@ def _bound_order(
         state = -1
     elif level > 1 and innermost < axis.shape[0] and not case.grid.same[level, axis[innermost].kind]:
         state = state_of(case, path, level - 1, point, total)
-    return certain_pj, certain_pj + further(case, level - 1, point, innermost, run_state, state)
+    return certain_pj, certain_pj + further(
+        case, level - 1, point, innermost, run_state, state, passing_pj(case, path, level - 1)
+    )
 
 
 @njit
@@ -306,6 +309,7 @@ def _list_tiles(case: Case, path: Path, steps: float, level: int, tally: Tally, 
     few = tally.log.used[0] < 0 and passing < divisors
     count = passing if few else divisors
     cursor = stack.cursor[0]
+    certain_pj = path.certain_pj[level] + passing_pj(case, path, level)
     while cursor.listed < count:
         if counters[0].ticks >= counters[0].pause or not _has_room(stack, level, 1):
             return False
@@ -318,7 +322,7 @@ def _list_tiles(case: Case, path: Path, steps: float, level: int, tally: Tally, 
         point, n = next_cut(axis, case.grid.divisor, slots, level, index, target, moving)
         if point >= 0:
             profile.tiles += 1
-            floor_pj = path.certain_pj[level] + floor_pj_of(case, path, level, index, target, moving[:n])
+            floor_pj = certain_pj + floor_pj_of(case, path, level, index, target, moving[:n])
             if floor_pj == np.inf:
                 counters[0].cut_capacity += 1
                 profile.roomless += 1
@@ -373,6 +377,7 @@ def _list_orders(case: Case, path: Path, steps: float, level: int, row: int, tal
     sort_by_rank(slots, level, moving, n)
     start, stop = free_group(slots, level, moving, n)
     extents(case, level, point, extent)
+    known_pj = path.certain_pj[level] + passing_pj(case, path, level)
     more = True
     while more:
         counters[0].ticks += _ORDER_TICKS
@@ -381,7 +386,7 @@ def _list_orders(case: Case, path: Path, steps: float, level: int, row: int, tal
             # Orders of one innermost loop follow each other, and the tables bound them together.
             innermost = moving[0]
             inward_pj = enter_pj(case, path, level, index, target, moving[:n], innermost)
-            if beaten(mode, best, path.certain_pj[level] + inward_pj, steps):
+            if beaten(mode, best, known_pj + inward_pj, steps):
                 counters[0].cut_bound += 1
                 profile.orders_out += 1
                 reverse(moving, 1, stop)
