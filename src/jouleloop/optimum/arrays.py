@@ -224,8 +224,8 @@ RATE = np.dtype(
         ("pass_pj", np.float64),
         # What networks charge [pJ] for a word of a plain and a moved step, at least.
         ("net_pj", np.float64, 2),
-        # Energy [pJ] of the words that the parent is asked for, at least.
-        ("sure_pj", np.float64),
+        # Vectors that the parent is asked for, at least.
+        ("sure_vectors", np.float64),
     ],
     align=True,
 )

@@ -55,16 +55,10 @@ def passing_pj(case: Case, path: Path, level: int) -> float:
         child = level - 1
         while child >= 0 and case.unrolled.edge[child, v].parent < 0:
             child -= 1
-        parent = child + 1
-        while child < 0 and parent < level and not case.keep[parent, v]:
-            parent += 1
-        if child >= 0:
-            parent = case.unrolled.edge[child, v].parent
-        elif parent == level:
-            while not case.keep[parent, v]:
-                parent += 1
         gain = 1.0
-        for k in range(level + 1, parent + 1):
+        for k in range(level + 1, case.unrolled.edge[child, v].parent + 1):
             gain *= path.gain[k, v]
-        total_pj += (gain - 1.0) * case.unrolled.rate[child, v].sure_pj
+        rate = case.unrolled.rate[child, v]
+        # Rounding takes a vector and a word at most.
+        total_pj += max(0.0, (gain - 1.0) * rate.sure_vectors - 2.0) * rate.ask_pj
     return total_pj

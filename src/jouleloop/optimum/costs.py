@@ -44,12 +44,6 @@ def crossing_pj(rate: Records, child: int, v: int, asked: float, filled: float, 
     return float(total + network_pj)
 
 
-@njit
-def sure_pj(rate: Record, asked: float) -> float:
-    """Energy [pJ] that so many words asked for cost, at least: a vector less, which rounding may take."""
-    return float(max(0.0, asked / rate.ask_block - 1.0) * rate.ask_pj)
-
-
 @njit(inline="always")
 def network_pj(rate: Records, child: int, v: int, plain: float, moved: float) -> float:
     """Energy [pJ] that networks charge for a crossing, at least, from its words by kind of step (see `PLAIN`)."""
@@ -70,7 +64,7 @@ def clear_rate(rate: Record) -> None:
     rate.pass_first = rate.pass_next = 0
     rate.pass_share = rate.pass_block = rate.pass_pj = 0.0
     rate.net_pj[:] = 0.0
-    rate.sure_pj = 0.0
+    rate.sure_vectors = 0.0
 
 
 @njit

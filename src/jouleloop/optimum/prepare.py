@@ -10,7 +10,7 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import Encoded, Ints, LayerArrays, Records
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import MOVED, PLAIN, SIDE, Case, Unrolled
-from jouleloop.optimum.costs import clear_rate, crossing_pj, fill_rate, network_pj, sure_pj
+from jouleloop.optimum.costs import clear_rate, crossing_pj, fill_rate, network_pj
 from jouleloop.optimum.units import sure_shares
 from jouleloop.optimum.words import offsets_of
 
@@ -229,8 +229,9 @@ def prepare(case: Case, steps: float, traffic: Records) -> float:
                 continue
             words, sent_pj = connect(case, steps, child, level, v)
             if child < 0:
+                unrolled.edge[-1, v].parent = level
                 total_pj += crossing_pj(unrolled.rate, -1, v, words, 0.0, sent_pj)
-                unrolled.rate[-1, v].sure_pj = sure_pj(unrolled.rate[-1, v], words)
+                unrolled.rate[-1, v].sure_vectors = words / unrolled.rate[-1, v].ask_block
                 share = 1.0 / unrolled.edge[level + 1, v].sharers
                 if layer.read_write[v]:
                     traffic[level].written += words * share

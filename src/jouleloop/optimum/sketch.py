@@ -9,7 +9,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.optimum.arrays import Case
-from jouleloop.optimum.costs import crossing_pj, network_pj, sure_pj
+from jouleloop.optimum.costs import crossing_pj, network_pj
 from jouleloop.optimum.words import values_of
 
 
@@ -40,5 +40,5 @@ def compulsory_pj(case: Case, child: int, v: int) -> float:
     asked = words * (edge.distinct_linked if linked else edge.distinct)
     rate = case.unrolled.rate
     sent_pj = network_pj(rate, child, v, 0.0 if linked else words, words if linked else 0.0)
-    rate[child, v].sure_pj = sure_pj(rate[child, v], asked)
+    rate[child, v].sure_vectors = asked / rate[child, v].ask_block
     return float(crossing_pj(rate, child, v, asked, filled, sent_pj))
