@@ -67,7 +67,7 @@ def judged(data: dict[str, Any]) -> str:
     return ""
 
 
-@in_shares(16, 4)
+@in_shares(12, 4)
 def test_the_verifier_has_the_ways_of_the_search_and_no_bound_above_them(seeds: range) -> None:
     compared = Counter[bool]()
     for seed in seeds:
@@ -107,7 +107,7 @@ def drawn_chain(search: ChainSearch) -> FusedChain | None:
         return None
 
 
-@in_shares(16, 4)
+@in_shares(12, 4)
 def test_what_counts_is_all_that_every_word_once_depends_on(seeds: range) -> None:
     shared = 0
     for seed in seeds:
@@ -148,7 +148,7 @@ def cheapest(data: dict[str, Any]) -> Fraction | float:
     return least
 
 
-@in_shares(24, 8)
+@in_shares(18, 8)
 def test_larger_parts_with_the_same_sums_cost_no_more_for_each_iteration(seeds: range) -> None:
     """Lemma *larger parts*, by all nests of both."""
     cheaper = compared = 0
