@@ -1,6 +1,7 @@
 """What a heuristic search does to the verdicts: the sweeps searched again by Timeloop's 0.1 % rule, both compared."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,10 +19,10 @@ HEURISTIC = ["energy", "delay"]
 _KEYS = ["sweep", "architecture", "response"]
 
 
-def heuristic_energies(study: Study, store: ResultStore) -> pd.DataFrame:
+def heuristic_energies(study: Study, store: ResultStore, root: Path = Path()) -> pd.DataFrame:
     """Return the energies of the tested sweeps when the search takes energies within 0.1 % as equal."""
     config = study.config.model_copy(update={"objective": HEURISTIC})
-    table, _ = energies_table(jobs_of(replace(study, config=config)), study.tested, store)
+    table, _ = energies_table(jobs_of(replace(study, config=config), root), study.tested, store)
     return table
 
 
