@@ -235,21 +235,19 @@ def admits(slots: Records, level: int, d: int, factor: int) -> bool:
 
 
 @njit
-def further(
-    case: Case, level: int, point: int, innermost: int, run_state: int, state: int, passing_pj: float
-) -> float:  # fmt: skip
+def further(case: Case, level: int, point: int, innermost: int, run_state: int, state: int) -> float:
     """Least energy [pJ] from the loops of a level inward, given its tile and what is outside it.
 
     ``innermost`` is the innermost loop outside, the number of dimensions where there is none; ``run_state`` its state
     at the boundary outside the level, ``state`` that at the boundary inside (-1: no such tile stands there, or the
     level has loops). Below the outermost level the tables know only runs that start with the whole; a longer run costs
-    no more, so that one bounds all others. ``passing_pj`` comes on top of what tables say, see `classes.passing_pj`.
+    no more, so that one bounds all others.
     """
     enter, ahead, axis, base = case.tables.enter, case.tables.ahead, case.grid.axis, case.grid.base
     least_pj = ahead[level, 1 + point]
     dims = axis.shape[0]
     if level == 0:
-        return float(least_pj + passing_pj)
+        return float(least_pj)
     kind = -1
     if innermost < dims:
         kind = axis[innermost].kind
@@ -259,7 +257,6 @@ def further(
             least_pj = min(least_pj, enter[base[level, innermost] + state])
     elif passable(case.slots, level):
         least_pj = min(least_pj, ahead[level, 0])
-    least_pj += passing_pj
     if case.tables.raised[0]:
         first = case.tables.floor_base[level, kind]  # the last where there is no run
         if first >= 0:
@@ -531,7 +528,7 @@ def _price_moves(case: Case, level: int, iterations: float) -> None:
 def _price_whole(case: Case, level: int, point: int, left_pj: float) -> bool:
     """Price the boundary below a level for the whole tile, no loop being outside; return whether it leaves any."""
     scratch, ahead = case.scratch, case.tables.ahead
-    ahead[level, 0] = further(case, level - 1, point, case.grid.axis.shape[0], 0, 0, 0.0)
+    ahead[level, 0] = further(case, level - 1, point, case.grid.axis.shape[0], 0, 0)
     for v in range(scratch.crossed.shape[0]):
         if scratch.crossed[v]:
             ahead[level, 0] += scratch.moving_pj[v]
@@ -560,7 +557,7 @@ def _price_runs(
         inner = state if stay else -1
         if stay and not grid.same[level, kind]:
             inner = _state_inside(axis, grid.sole[child], grid.pair_of, grid.state[child], index, kind, start)
-        value = further(case, child, point, j, state, inner, 0.0)
+        value = further(case, child, point, j, state, inner)
         if value + base_pj < left_pj:
             value += base_pj
             if slides > 0 and kind >= 0:

@@ -260,9 +260,8 @@ def _bound_order(
         state = -1
     elif level > 1 and innermost < axis.shape[0] and not case.grid.same[level, axis[innermost].kind]:
         state = state_of(case, path, level - 1, point, total)
-    return certain_pj, certain_pj + further(
-        case, level - 1, point, innermost, run_state, state, passing_pj(case, path, level - 1)
-    )
+    inward_pj = further(case, level - 1, point, innermost, run_state, state) + passing_pj(case, path, level - 1)
+    return certain_pj, certain_pj + inward_pj
 
 
 @njit

@@ -122,7 +122,7 @@ def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float
         stand[0].filled += 1
     if not final:
         top = case.keep.shape[0] - 1
-        least_pj = further(case, top, stand[0].points - 1, case.grid.axis.shape[0], 0, 0, 0.0)
+        least_pj = further(case, top, stand[0].points - 1, case.grid.axis.shape[0], 0, 0)
         # Where loops of a window may cancel out, tables can know less than that every word comes in once.
         least_pj = min(path.certain_pj[top] + least_pj, limit[0])
         parts.value[part].bound = max(parts.value[part].bound, least_pj)
