@@ -11,7 +11,6 @@ from jouleloop.api.layers import SweepLike, layer_of, sweeps_of
 from jouleloop.api.project import named_file, names_in
 from jouleloop.api.run import ArchitectureLike, architecture_of
 from jouleloop.config.load import LAYERS
-from jouleloop.documents.load import read_plain
 from jouleloop.errors import Fault, InputError, gather, unknown
 from jouleloop.fusion.certificate import certify_chain, chain_subject
 from jouleloop.fusion.chain import Chain, chain_of, read_chain
@@ -131,5 +130,4 @@ def chain_named(layers: ChainLike | object) -> Chain:
     path = Path(text) if text.endswith(_YAML) else named_file(text, _FOLDER)
     if path is None:
         raise InputError(unknown(text, names_in(_FOLDER), "chain", source="layers"))
-    read_plain(path, "a chain")  # tells a design from a file with faults
     return read_chain(path)

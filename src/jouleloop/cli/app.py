@@ -176,8 +176,10 @@ def _run() -> int:
 
 def _in_options(error: JouleloopError) -> tuple[Fault, ...]:
     """Return the faults of parameters as those of the options that stand for them; a file's are its own."""
-    twice = [fault.field == fault.source and fault.source in _OPTION_OF for fault in error.faults]
-    once = (replace(fault, field=None) if two else fault for fault, two in zip(error.faults, twice, strict=True))
+    once = (
+        replace(fault, field=None) if fault.source in _OPTION_OF and fault.field == fault.source else fault
+        for fault in error.faults
+    )
     return JouleloopError(once).renamed(_OPTION_OF).faults
 
 

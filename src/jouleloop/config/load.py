@@ -98,13 +98,9 @@ def load_study(
         chains.append(load_chain_sweep(path))
         return []
 
-    def read_network(path: Path) -> list[Sweep]:
-        _keys(path, "a network")
-        return [load_network(path)]
-
     for key, names, folder, load in (
         ("sweeps", config.sweeps, LAYERS, read_sweeps),
-        ("networks", config.networks, NETWORKS, read_network),
+        ("networks", config.networks, NETWORKS, lambda path: [load_network(path)]),
     ):
         for index, name in enumerate(names):
             sweeps += _load_one(name, f"{key}.{index}", root, folder, load, source, faults)

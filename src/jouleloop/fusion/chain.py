@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from pydantic import Field, StrictStr
 
+from jouleloop.documents.load import read_plain
 from jouleloop.errors import Fault, InputError, raise_all
-from jouleloop.files import read_yaml
 from jouleloop.validation import made_of
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import DataSpace, Problem, Term
@@ -91,7 +91,7 @@ class Chain:
 
 def read_chain(path: Path) -> Chain:
     """Return the chain of a file; raise `InputError` with all that is wrong with it."""
-    return made_of(ChainFile, read_yaml(path), path, partial(_chain, path.stem))
+    return made_of(ChainFile, read_plain(path, "a chain"), path, partial(_chain, path.stem))
 
 
 def _chain(name: str, stated: ChainFile) -> Chain:

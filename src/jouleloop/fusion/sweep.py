@@ -16,7 +16,7 @@ from pydantic import Field, StrictStr
 
 from jouleloop.errors import Fault, InputError, gather, raise_all, unknown
 from jouleloop.expressions import ExpressionError, evaluate
-from jouleloop.files import is_file, read_yaml
+from jouleloop.files import read_yaml
 from jouleloop.fusion.chain import Chain, ChainLayer, chain_of
 from jouleloop.validation import made_of
 from jouleloop.workload.sizes import parse_layer
@@ -94,12 +94,6 @@ class ChainSweep:
     def runs_on(self, architecture: str) -> bool:
         """Whether the sweep runs on an architecture of that name."""
         return not self.architectures or architecture in self.architectures
-
-
-def is_chain_sweep(path: Path) -> bool:
-    """Whether a file is a sweep of chains."""
-    document = read_yaml(path) if is_file(path) else None
-    return isinstance(document, dict) and document.get("kind") == CHAIN
 
 
 def load_chain_sweep(path: Path) -> ChainSweep:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jouleloop.documents.load import read_plain
 from jouleloop.errors import Fault, InputError, gather, raise_all, unknown
 from jouleloop.files import is_file, listed, read_text, read_yaml
 from jouleloop.validation import made_of, validate
@@ -261,7 +262,7 @@ def variants_of(spec: SweepFile) -> list[Variant]:
 
 def load_network(path: Path) -> Sweep:
     """Return the network in the YAML file ``path``; raise `InputError` with all its faults."""
-    return made_of(NetworkFile, read_yaml(path), path, partial(_network, path=path))
+    return made_of(NetworkFile, read_plain(path, "a network"), path, partial(_network, path=path))
 
 
 def _network(spec: NetworkFile, path: Path) -> Sweep:
