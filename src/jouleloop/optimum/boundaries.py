@@ -292,9 +292,11 @@ class Boundaries:
             share, window = np.repeat(share, len(rows), axis=0), np.repeat(window, len(rows), axis=0)
             times = more.alike, more.idle, more.chained, more.alike, more.stands
             products = [(a[:, None] * b[rows]).reshape(len(shift), -1) for a, b in zip(products, times, strict=True)]
-            fits = (shift <= self.lattice.most).all(axis=1)
-            shift, window = shift[fits], window[fits]
-            share, *products = (one[fits] for one in (share, *products))
+            left = np.flatnonzero((shift <= self.lattice.most).all(axis=1))
+            # Many products are alike; told apart late, those of five levels take gigabytes.
+            left = left[_distinct(np.concatenate([one[left] for one in (shift, share, window, *products)], axis=1))]
+            shift, window = shift[left], window[left]
+            share, *products = (one[left] for one in (share, *products))
         asked, idle, chained, served, stands = products
         shared = self.lattice.shared
         ratio = idle / asked
