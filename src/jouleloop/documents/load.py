@@ -61,6 +61,11 @@ class Quoted(str):
     __slots__ = ()
 
 
+# Names of a design are written again like any other text.
+for _dumper in (yaml.SafeDumper, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):
+    _dumper.add_representer(Quoted, _dumper.represent_str)
+
+
 def load_document(path: Path, variables: dict[str, Any] | None = None) -> Any:
     """Return the data of one Timeloop YAML file; tagged nodes are plain dicts with the tag under `TAG`.
 
