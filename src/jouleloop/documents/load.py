@@ -63,7 +63,7 @@ class Quoted(str):
 
 # Names of a design are written again like any other text.
 for _dumper in (yaml.SafeDumper, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):
-    _dumper.add_representer(Quoted, _dumper.represent_str)
+    _dumper.add_representer(Quoted, lambda dumper, text: dumper.represent_str(str(text)))
 
 
 def load_document(path: Path, variables: dict[str, Any] | None = None) -> Any:

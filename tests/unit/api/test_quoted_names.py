@@ -4,6 +4,7 @@ from pathlib import Path
 
 import jouleloop as jl
 from jouleloop.cli.notes import narrower
+from jouleloop.engines.timeloop.inputs import write_search
 
 FILES = {
     "design": """
@@ -38,14 +39,18 @@ architecture:
 }
 
 
-def written(folder: Path, *, quotes: bool) -> tuple[str, list[str], str]:
-    """Return what is written of the optimum: its mapping, lines that would cut the space, and Timeloop's input."""
+def written(folder: Path, *, quotes: bool) -> tuple[str, list[str], str, list[str]]:
+    """Return what is written of the optimum: its mapping, lines that would cut the space, and Timeloop's inputs."""
     folder.mkdir()
     for name, text in FILES.items():
         (folder / f"{name}.yaml").write_text(text if quotes else text.replace('"', ""), encoding="utf-8")
     files = {name: folder / f"{name}.yaml" for name in FILES}
     found = jl.search(files["design"], files["problem"], constraints=files["constraints"])
-    return found.to_timeloop(), narrower(found), found.timeloop_input()
+    own = folder / "own"
+    own.mkdir()
+    names = write_search(own, found.problem, found.architecture.target(found.problem), {})
+    inputs = [(own / name).read_text(encoding="utf-8") for name in names]
+    return found.to_timeloop(), narrower(found), found.timeloop_input(), inputs
 
 
 def test_what_is_written_is_the_same_with_quotes_and_without(tmp_path: Path) -> None:
