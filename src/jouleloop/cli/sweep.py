@@ -82,7 +82,7 @@ def search_all(
             rows = read_table(output / f"{ENERGIES.file}.parquet", ENERGIES, where={"sweep": [points.name]})[0]
         if points.attributes:
             # Drawing needs matplotlib, which is slow to import.
-            from jouleloop.report.draw import write_architecture_sweep  # noqa: PLC0415
+            from jouleloop.report.figures_architecture import write_architecture_sweep  # noqa: PLC0415
 
             write_architecture_sweep(rows, points, output)
         if points.is_network:

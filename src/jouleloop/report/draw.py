@@ -6,21 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-
-from jouleloop.columns import write_table
 from jouleloop.errors import Fault, JouleloopError, raise_all
 from jouleloop.files import is_file
-from jouleloop.report.figures_architecture import architecture_figure
 from jouleloop.report.registry import FigureKind
 from jouleloop.report.run_tables import RunTables
-from jouleloop.report.style import save_figure
 from jouleloop.study.keys import code_digest, digest
 from jouleloop.study.provenance import versions
-from jouleloop.tables.layouts import VARIANTS
-from jouleloop.tables.variants import variants_table
-from jouleloop.units import energies_in, unit_of
-from jouleloop.workload.sweep import Sweep
+from jouleloop.units import energies_in
 
 LOG = logging.getLogger("jouleloop")
 
@@ -45,6 +37,8 @@ def draw(
     files = [path.with_name(f"{path.name}.{name}") for name in formats]
     if not anew and all(is_file(file) and shown.encode() in file.read_bytes() for file in files):
         return files
+    from jouleloop.report.style import save_figure  # noqa: PLC0415 - Matplotlib, which nothing above needs
+
     with energies_in(run.unit):
         figure = kind.figure(run, place)
         if figure is None:
@@ -104,12 +98,3 @@ def draw_all(kinds: Iterable[FigureKind], run: RunTables, subject: str, folder: 
                 with contextlib.suppress(OSError):
                     path.with_name(f"{path.name}.{name}").unlink()
     raise_all(faults)
-
-
-def write_architecture_sweep(energies: pd.DataFrame, sweep: Sweep, results: Path) -> None:
-    """Write the table of a sweep's variants, and draw energy per MAC on every architecture that has a mapping."""
-    table = variants_table(energies, sweep)
-    with energies_in(unit_of(energies["energy_table"].dropna())):
-        write_table(results / "architecture" / sweep.name, table, VARIANTS)
-        for name in dict.fromkeys(table["architecture"][table["status"] == "ok"]):
-            save_figure(architecture_figure(energies, sweep, str(name)), results / "figures" / sweep.name)

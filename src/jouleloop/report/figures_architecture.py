@@ -1,15 +1,29 @@
 """Figures of sweeps over an architecture: energy per multiply-accumulate against an attribute, the best marked."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 
+from jouleloop.columns import write_table
 from jouleloop.errors import Fault, InputError
-from jouleloop.report.style import BEST, SEQUENTIAL, SERIES, ReportFigure, new_figure, response_axis, styled
+from jouleloop.report.style import (
+    BEST,
+    SEQUENTIAL,
+    SERIES,
+    ReportFigure,
+    new_figure,
+    response_axis,
+    save_figure,
+    styled,
+)
 from jouleloop.stats.regression import FloatArray
 from jouleloop.stats.table import data_spaces
+from jouleloop.tables.layouts import VARIANTS
 from jouleloop.tables.variants import ALL_LAYERS, shown_attribute, variants_table
+from jouleloop.units import energies_in, unit_of
 from jouleloop.workload.sweep import Sweep
 
 _MARKERS = "osD^vPX*"
@@ -54,6 +68,15 @@ def architecture_figure(energies: pd.DataFrame, sweep: Sweep, architecture: str)
         panel.set_title(architecture.capitalize())
         panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize="small")
     return ReportFigure(f"architecture_{architecture}", figure, _caption(table, usable, sweep, architecture, attribute))
+
+
+def write_architecture_sweep(energies: pd.DataFrame, sweep: Sweep, results: Path) -> None:
+    """Write the table of a sweep's variants, and draw energy per MAC on every architecture that has a mapping."""
+    table = variants_table(energies, sweep)
+    with energies_in(unit_of(energies["energy_table"].dropna())):
+        write_table(results / "architecture" / sweep.name, table, VARIANTS)
+        for name in dict.fromkeys(table["architecture"][table["status"] == "ok"]):
+            save_figure(architecture_figure(energies, sweep, str(name)), results / "figures" / sweep.name)
 
 
 def _caption(table: pd.DataFrame, usable: pd.DataFrame, sweep: Sweep, architecture: str, attribute: str) -> str:

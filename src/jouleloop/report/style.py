@@ -76,6 +76,8 @@ _RC: Any = {
     # Text stays text: searchable, and readable by a screen reader.
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
+    # Matplotlib cuts a font for a PDF into pieces of what this type holds: one piece.
+    "ps.fonttype": 42,
     # Without a salt of its own every SVG gets random identifiers.
     "svg.hashsalt": "jouleloop",
 }
@@ -112,7 +114,7 @@ def letter_panels(panels: Sequence[Axes]) -> None:
     """Name the panels of one figure a, b, c …, so that a text can point at them; a single one needs no name."""
     if len(panels) > 1:
         for letter, panel in zip(string.ascii_lowercase, panels, strict=False):
-            panel.set_title(letter, loc="left", fontweight="bold")
+            panel.set_title(f"({letter})", loc="left")
 
 
 def draw_bars(
