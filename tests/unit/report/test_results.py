@@ -60,13 +60,13 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, byt
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The figures that were drawn, one after another."""
     names: list[str] = []
-    save: Callable[..., Any] = draw.save_figure
+    save: Callable[..., Any] = style.save_figure
 
     def noted(figure: Any, folder: Path, *arguments: Any) -> Any:
         names.append(f"{folder.name}/{figure.name}")
         return save(figure, folder, *arguments)
 
-    monkeypatch.setattr(draw, "save_figure", noted)
+    monkeypatch.setattr(style, "save_figure", noted)
     return names
 
 
