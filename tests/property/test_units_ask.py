@@ -8,8 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from jouleloop.division import factorised
+from jouleloop.model.arrays import LEVEL, LOOP
+from jouleloop.model.links import mesh_below, neighbour_of
 from jouleloop.optimum.prepare import find_sides
-from jouleloop.optimum.units import sure_shares
+from jouleloop.optimum.unit_links import count_links
+from jouleloop.optimum.units import shares_of_steps, sure_shares
 from shares import by_kind
 
 #: Dimensions: two of a window, another that moves a rank of its own, and one that leaves all in place.
@@ -118,3 +121,82 @@ def test_merged_unrollings_may_have_units_that_hold_one_word() -> None:
     side, one = find_sides(coef[None], bounds)[0], np.array([1, 1])
     assert sure_shares(coef, side, one, bounds, bounds, False) == (1.0, 1.0, 1.0, 1.0)
     assert sure_shares(coef, side, one, bounds, bounds, True) == (1.0, 0.5, 0.5, 0.0)
+
+
+def arranged(factors: list[int], rng: random.Random) -> tuple[np.ndarray, np.ndarray]:
+    """Return spatial loops in any order, some along each axis, and a level with a mesh that they fit."""
+    dims = [d for d, factor in enumerate(factors) if factor > 1]
+    rng.shuffle(dims)
+    along_y = rng.randint(0, len(dims))
+    loops = np.zeros(len(dims), LOOP)
+    for n, d in enumerate(dims):
+        loops[n]["dim"], loops[n]["bound"], loops[n]["axis"] = d, factors[d], int(n < along_y)
+    level = np.zeros(1, LEVEL)
+    level["fanout_x"] = math.prod(factors[d] for d in dims[along_y:]) + rng.choice((0, 0, 1))
+    level["fanout_y"] = math.prod(factors[d] for d in dims[:along_y])
+    return loops, level[0]
+
+
+def asked_under(coef: np.ndarray, loops: np.ndarray, mesh: tuple[int, int], nest: tuple[tuple[int, int], ...]) -> int:
+    """Return how many words units ask for in all: those of boxes that not every unit of gets from a neighbour."""
+    own = [range(int(loop["bound"])) for loop in loops]
+    boxes = [
+        tuple(sum(coef[:, int(loop["dim"])] * i for loop, i in zip(loops, index, strict=True)) + 0 * coef[:, 0])
+        for index in itertools.product(*own)
+    ]
+    units = len(boxes)
+    near = [[neighbour_of(i, way, units, mesh) for way in range(4)] for i in range(units)]
+
+    def left(move: np.ndarray) -> int:
+        served = [any(j >= 0 and boxes[j] == tuple(np.array(boxes[i]) + move) for j in near[i]) for i in range(units)]
+        return len({box for box, one in zip(boxes, served, strict=True) if not one})
+
+    size, inner = [1] * coef.shape[1], np.zeros(len(coef), int)
+    for loop in loops:
+        size[int(loop["dim"])] *= int(loop["bound"])
+    words, inside = len(set(boxes)), math.prod(bound for _, bound in nest if bound > 0)
+    for d, bound in nest:
+        if bound > 0:
+            inside //= bound
+            move = coef[:, d] * size[d] - inner
+            inner += coef[:, d] * size[d]
+            words += (bound - 1) * inside * left(move)
+        size[d] *= abs(bound)
+    return words
+
+
+@by_kind(KINDS, 80, 20)
+def test_units_ask_for_no_less_under_an_arrangement(kind: str, seeds: range) -> None:
+    for seed in seeds:
+        check_arrangement(seed, KINDS.index(kind) + 1)
+
+
+def check_arrangement(seed: int, windows: int) -> None:
+    rng = random.Random(seed)
+    coef, factors, rest = draw(rng, windows)
+    outer = [rng.choice((1, 1, 1, 2)), rng.choice((1, 1, 1, 2)), 1, 1, 1, 1][: len(rest)]
+    bounds = np.array(factors) * rest * outer
+    side = find_sides(coef[None], bounds)[0]
+    loops, level = arranged(factors, rng)
+    new = np.ones((len(coef), 1 + int((coef * (np.array(factors) - 1)).sum(axis=1).max())))
+    stands = count_links(coef, loops, level, math.prod(factors), new)
+    moved = shares_of_steps(coef, side, np.array(factors), bounds, np.array(rest), stands, new)[1]
+    steps, moving = math.prod(rest), math.prod(rest) // rest[M]
+    held = {tuple(coef @ index) for index in itertools.product(*map(range, factors))}
+    least = min(steps * moved, moving * moved + (steps - moving) * stands) * len(held)
+    mesh = mesh_below(level, loops)
+    assert min(asked_under(coef, loops, mesh, nest) for nest in nests_of(rest, outer)) >= least - 1e-9
+
+
+def test_only_the_innermost_dimension_has_neighbours() -> None:
+    # Two channels and four pixels side by side: pixels lie next to each other, or channels do. Then three of eight units
+    # have the next pixel beside them, of the other channel, which serves where a step moves channels as well.
+    level = np.zeros(1, LEVEL)
+    level["fanout_x"], level["fanout_y"] = 8, 1
+    pixels, channels = (0, 4), (1, 2)
+    inputs, outputs = np.array([[1, 0], [0, 1]]), np.array([[1, 0]])
+    for order, shares in (((channels, pixels), (0.25, 1.0)), ((pixels, channels), (0.625, 0.0))):
+        loops = np.array([(dim, bound, 0) for dim, bound in order], LOOP)
+        new = np.ones((2, 4))
+        count_links(inputs, loops, level[0], 8, new)
+        assert (new[0, 1], count_links(outputs, loops, level[0], 8, np.ones((1, 4)))) == shares

@@ -541,6 +541,29 @@ class Mesh(NamedTuple):
 
 
 @record
+class UnitLinks(NamedTuple):
+    """What links between compute units leave to be asked for, by arrangement of the spatial loops next to the units.
+
+    Attributes
+    ----------
+    run
+        First entry, and the one after the last, by row of factors next to the units, shape (rows, 2). Without entries
+        arrangements are not told apart.
+    row
+        Shape (1,): the row of the unrolling at hand.
+    stands
+        Share of the boxes that a step which stands asks for, at least, shape (entries, data spaces).
+    new
+        The same of a step that moves a rank, by how far, shape (entries, data spaces, ranks, moves).
+    """
+
+    run: Ints
+    row: Ints
+    stands: Floats
+    new: Floats
+
+
+@record
 class Case(NamedTuple):
     """One unrolling of one layer, ready to be searched: see the parts; ``keep`` says what is stored where."""
 
@@ -552,6 +575,7 @@ class Case(NamedTuple):
     tables: Tables
     scratch: Scratch
     mesh: Mesh
+    links: UnitLinks
 
 
 @record

@@ -13,7 +13,7 @@ from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import PLAIN, Case, Parts
 from jouleloop.optimum.group_lattice import PRICE, Edge, Fan, bits_of, extents_of, new_fan, new_lattice
 from jouleloop.optimum.passing import MOST_LAID_OUT, unrolled_ranks, words_passed
-from jouleloop.optimum.units import sure_shares
+from jouleloop.optimum.units import shares_of_steps, sure_shares
 from jouleloop.optimum.windows import windows_of
 from jouleloop.optimum.words import boxes_by_row, values_of
 
@@ -88,6 +88,8 @@ class Boundaries:
         rows = list(parts.row)
         self.windows, self.window = windows_of(self.layer.coef, self.side, self._extent, self.layer.bounds, rows)
         self.rows[: last + 1] = [self._of_units(k, row) for k, row in enumerate(parts.row[: last + 1])]
+        #: Of the factors next to the units: entries by row, what their arrangements have for `served` and `stands`.
+        self._arranged = self._entries()
         self.partition = np.array([float(box_words(coef, self.layer.bounds)) for coef in self.layer.coef])
         self._fans: dict[tuple[int, int, bytes], Fan] = {}
 
@@ -143,6 +145,33 @@ class Boundaries:
                 words = sure[0] / own.instances[n]
                 served[n, v], stands[n, v] = 1.0 / (words * sure[2]), words * sure[3]
         return own._replace(served=served, stands=stands)
+
+    def _entries(self) -> tuple[list[Ints], Ints, Floats, Floats]:
+        """Return numbers of entries by row next to the units; by entry its row, and what `_of_units` says of it."""
+        own, links, bounds = self.rows[0], self.case.links, self.layer.bounds
+        entries: list[Ints] = []
+        rows: list[int] = []
+        served: list[Floats] = []
+        stands: list[Floats] = []
+        for n in range(len(own.served)):
+            first, last = links.run[n].tolist() if n < len(links.run) and len(links.stands) else (0, 0)
+            entries.append(np.arange(len(rows), len(rows) + max(1, last - first)))
+            for a in range(first, last) if first < last else [-1]:
+                rows.append(n)
+                served.append(own.served[n].copy())
+                stands.append(own.stands[n].copy())
+                if a < 0:
+                    continue
+                factors = self.parts.row[0][n]
+                for v, coef in enumerate(self.layer.coef):
+                    own_stands, new = links.stands[a, v], links.new[a, v]
+                    arguments = coef, self.side[v], factors, bounds, bounds // factors
+                    words = sure_shares(*arguments, False)[0] / own.instances[n]
+                    moved = shares_of_steps(*arguments, own_stands, new)[1]
+                    if own.idle[n, v] > 1 or ((self.side["halo"][v] >= 0) & (factors > 1)).any():
+                        served[-1][v] = min(served[-1][v], 1.0 / (words * moved))
+                        stands[-1][v] = max(stands[-1][v], words * own_stands)
+        return entries, np.array(rows, np.int64), np.array(served), np.array(stands)
 
     def _passed(self, row: Ints, v: int, mesh: tuple[int, int]) -> tuple[Floats, Floats, Floats]:
         """Return by row the share of a data space's words that a level which keeps nothing asks for, at least.
@@ -282,10 +311,14 @@ class Boundaries:
         key = (first, top, b"|".join(chosen[k].tobytes() for k in range(first, top + 1)))
         if key in self._fans:
             return self._fans[key]
-        own = self.rows[first]
-        rows = chosen[first]
+        own, rows = self.rows[first], chosen[first]
+        served, stands = own.served[rows], own.stands[rows]
+        if first == 0:
+            # Each arrangement next to the units for itself.
+            at = np.concatenate([self._arranged[0][n] for n in rows.tolist()])
+            rows, served, stands = self._arranged[1][at], self._arranged[2][at], self._arranged[3][at]
         shift, share, window = own.shift[rows], own.share[rows], self.window[first][rows]
-        products: list[Floats] = [one[rows] for one in (own.linked, own.idle, own.chained, own.served, own.stands)]
+        products: list[Floats] = [*(one[rows] for one in (own.linked, own.idle, own.chained)), served, stands]
         for k in range(first + 1, top + 1):
             more, rows = self.rows[k], chosen[k]
             shift = (shift[:, None] + more.shift[rows]).reshape(-1, shift.shape[1])

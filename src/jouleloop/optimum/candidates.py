@@ -241,14 +241,19 @@ class Candidates:
 
     def loops_after(self, counts: Ints, loops: Records) -> tuple[Ints, Records]:
         """Return `Arrangements.counts` and `Arrangements.loops` with all that `arrange` has added since these."""
-        added = self._loops[len(counts) :]
-        if not added:
+        if len(counts) == len(self._loops):
             return counts, loops
-        more = np.zeros((len(added), MAX_LOOPS), LOOP)
-        for n, placed in enumerate(added):
-            more[n, : len(placed)] = list(placed)
-        more["dim"] = self.place[more["dim"]]
-        return np.append(counts, [len(placed) for placed in added]), np.concatenate([loops, more])
+        own, more = self.loops_of(len(counts), len(self._loops))
+        return np.append(counts, own), np.concatenate([loops, more])
+
+    def loops_of(self, first: int, last: int) -> tuple[Ints, Records]:
+        """Return `Arrangements.counts` and `Arrangements.loops` of some arrangements."""
+        some = self._loops[first:last]
+        found = np.zeros((len(some), MAX_LOOPS), LOOP)
+        for n, placed in enumerate(some):
+            found[n, : len(placed)] = list(placed)
+        found["dim"] = self.place[found["dim"]]
+        return np.array([len(placed) for placed in some], np.int64), found
 
 
 class _Listing:

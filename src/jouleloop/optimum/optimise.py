@@ -353,6 +353,7 @@ class PerfectKernel(Kernel):
             return
         if not 0.0 < self.best[0]["energy_pj"] < np.inf:  # where all costs nothing, all ties are compared
             return
+        solver.tell_arrangements()
         groups = groups_of(solver.case, solver.parts)
         if groups is not None:
             self.rounds = Rounds(Walks(groups), self.best)

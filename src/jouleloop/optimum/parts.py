@@ -124,6 +124,7 @@ def _open(case: Case, parts: Parts, u: int) -> float:
     """Make an unrolling the case at hand, whatever is kept; return the operations."""
     factors = case.unrolled.factors
     macs = parts.steps[u]
+    case.links.row[0] = parts.ids[u, 0]
     for d in range(factors.shape[1]):
         rest = case.target.layer.bounds[d]
         for level in range(factors.shape[0]):

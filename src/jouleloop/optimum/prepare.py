@@ -11,7 +11,7 @@ from jouleloop.model.arrays import Encoded, Ints, LayerArrays, Records
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import MOVED, PLAIN, SIDE, Case, Unrolled
 from jouleloop.optimum.costs import clear_rate, crossing_pj, fill_rate, network_pj
-from jouleloop.optimum.units import sure_shares
+from jouleloop.optimum.units import shares_of_steps, sure_shares
 from jouleloop.optimum.words import offsets_of
 
 
@@ -219,7 +219,7 @@ def prepare(case: Case, steps: float, traffic: Records) -> float:
     layer, unrolled = case.target.layer, case.unrolled
     for level in range(traffic.shape[0]):
         traffic[level].read = traffic[level].written = 0.0
-    total_pj = 0.0
+    total_pj = charged_pj = 0.0
     for v in range(layer.coef.shape[0]):
         # Walk outward over kept levels; -1 stands for the compute units.
         child = -1
@@ -231,6 +231,7 @@ def prepare(case: Case, steps: float, traffic: Records) -> float:
             if child < 0:
                 unrolled.edge[-1, v].parent = level
                 total_pj += crossing_pj(unrolled.rate, -1, v, words, 0.0, sent_pj)
+                charged_pj += sent_pj
                 unrolled.rate[-1, v].sure_vectors = words / unrolled.rate[-1, v].ask_block
                 share = 1.0 / unrolled.edge[level + 1, v].sharers
                 if layer.read_write[v]:
@@ -239,7 +240,28 @@ def prepare(case: Case, steps: float, traffic: Records) -> float:
                 else:
                     traffic[level].read += words * share
             child = level
-    return total_pj
+    return max(total_pj, _arranged_pj(case, steps) + charged_pj)
+
+
+@njit
+def _arranged_pj(case: Case, steps: float) -> float:
+    """Energy [pJ] of what the compute units ask for under any one arrangement of what is unrolled next to them.
+
+    At least, without networks, since links may serve units that bounds of words do not; nothing where arrangements are
+    not told apart.
+    """
+    links, unrolled, least_pj = case.links, case.unrolled, np.inf
+    first, last = links.run[links.row[0]]
+    for a in range(first, last):
+        total_pj = 0.0
+        for v in range(case.keep.shape[1]):
+            level = unrolled.edge[-1, v].parent
+            if level >= 0:
+                asked, words, _ = _asked_steps(case, steps, v, a)
+                words *= asked * _chain(case.target.layer.coef[v], unrolled, 1, level)
+                total_pj += crossing_pj(unrolled.rate, -1, v, words, 0.0, 0.0)
+        least_pj = min(least_pj, total_pj)
+    return float(least_pj if first < last else 0.0)
 
 
 @njit
@@ -267,6 +289,17 @@ def _unit_words(case: Case, steps: float, v: int, level: int) -> tuple[float, fl
 
     Units hold nothing, so a neighbour may hand an operand on in steps that do not move a rank of one dimension.
     """
+    asked, words, plain = _asked_steps(case, steps, v, -1)
+    sent_pj = network_pj(case.unrolled.rate, -1, v, plain, 0.0)
+    return asked * words * _chain(case.target.layer.coef[v], case.unrolled, 1, level), sent_pj
+
+
+@njit
+def _asked_steps(case: Case, steps: float, v: int, arrangement: int) -> tuple[float, float, float]:
+    """Return in how many steps the units ask for a data space, each time in whole, at least, and for how many words.
+
+    And in how many steps all of them ask. Of one arrangement of `UnitLinks`, or of any of them (-1).
+    """
     coef, unrolled, axis = case.target.layer.coef[v], case.unrolled, case.grid.axis
     side = unrolled.side[v]
     held = _coincide(side, unrolled.factors, 0, unrolled.origin[0])
@@ -277,16 +310,18 @@ def _unit_words(case: Case, steps: float, v: int, level: int) -> tuple[float, fl
             standing *= axis[d].rest
         elif side[d].halo < 0:
             apart *= axis[d].rest
-    bounds, rest = case.target.layer.bounds, axis["rest"]
+    bounds, rest, factors = case.target.layer.bounds, axis["rest"], unrolled.factors[0]
     merged = held and unrolled.origin[0] != 0
-    words, sure, moved, stands = sure_shares(coef, side, unrolled.factors[0], bounds, rest, merged)
+    words, sure, moved, stands = sure_shares(coef, side, factors, bounds, rest, merged)
+    if arrangement >= 0:
+        stands = case.links.stands[arrangement, v]
+        sure, moved = shares_of_steps(coef, side, factors, bounds, rest, stands, case.links.new[arrangement, v])
     plain = asked = steps
     if held or near:
         moving = steps / standing
         plain = max(apart, moving * sure)
         asked = max(apart, min(steps * moved, moving * moved + (steps - moving) * stands))
-    sent_pj = network_pj(unrolled.rate, -1, v, plain, 0.0)
-    return asked * words * _chain(coef, unrolled, 1, level), sent_pj
+    return asked, words, plain
 
 
 @njit

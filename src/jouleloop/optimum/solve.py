@@ -66,6 +66,7 @@ from jouleloop.optimum.parts import (
     sorted_parts,
     spread,
 )
+from jouleloop.optimum.unit_links import find_links, no_links
 from jouleloop.signals import struck
 
 #: Work of a quick descent for a better mapping, at least; how many may fail, and one more for so many tables.
@@ -357,7 +358,8 @@ class Solver:
         instances = int((target.hardware.levels["fanout_x"] * target.hardware.levels["fanout_y"]).max())
         distances = min(MOST_KEYS, max(_KEYS, _KEYS_AN_INSTANCE * instances)) if (side["halo"] >= 0).any() else 1
         mesh = new_mesh(levels, spaces, dims, distances)
-        self.case = Case(target, keep, slots, unrolled, grid, tables, scratch, mesh)
+        links = no_links(len(candidates.rows[0]), spaces, layer.coef.shape[1])
+        self.case = Case(target, keep, slots, unrolled, grid, tables, scratch, mesh, links)
         self.path = new_path(keep, side, layer.coef.shape[1])
         self.work = new_work(levels, spaces)
         self.stack = new_stack(levels, dims, points)
@@ -440,6 +442,10 @@ class Solver:
             # Few layers ask for neighbours: a kernel of its own that the others need not compile.
             run = self.parts.runs[self.parts.unrolling[stand[0]["current"]]]
             find_neighbours(self.case, self.path, self.arrangements, run)
+
+    def tell_arrangements(self) -> None:
+        """Tell arrangements of the spatial loops next to the units apart in bounds, from now on."""
+        self.case = self.case._replace(links=find_links(self.case, self.candidates))
 
     def raise_by(self, groups: Groups | None) -> None:
         """Let groups be floors under the tables of parts whose search takes long; none does so without groups."""

@@ -6,7 +6,7 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Ints, Records
+from jouleloop.model.arrays import Floats, Ints, Records
 from jouleloop.optimum.words import instances_at, served_at
 
 
@@ -30,44 +30,63 @@ def sure_shares(
     merged
         Whether merged unrollings may have more units that hold one word.
     """
-    words, stands, worst = 1.0, 0.0 if merged else 1.0, 1.0
+    words, stands, reach = 1.0, 0.0 if merged else 1.0, 0
+    for r in range(coef.shape[0]):
+        reach = max(reach, (np.abs(coef[r]) * (factors - 1)).sum())
+    new = np.ones((coef.shape[0], 1 + reach))
     for r in range(coef.shape[0]):
         units = instances_at(coef[r], factors)
         words *= (units > 0).sum()
         stands *= (units == 1).sum() / (units > 0).sum()
         for move in range(1, units.shape[0]):
-            worst = min(worst, _share_of(units, move))
+            new[r, move] = _share_of(units, move)
     for d in range(factors.shape[0]):
         if side[d].idle and factors[d] > 1:
             stands = 0.0
+    plain, moved = shares_of_steps(coef, side, factors, bounds, rest, stands, new)
+    return words, plain, moved, stands
+
+
+@njit
+def shares_of_steps(
+    coef: Ints, side: Records, factors: Ints, bounds: Ints, rest: Ints, stands: float, new: Floats
+) -> tuple[float, float]:
+    """Return the first two shares of `sure_shares`, of what steps leave that stand or move a rank.
+
+    ``stands`` and ``new`` are as in `UnitLinks`, of one data space.
+    """
+    worst = min(1.0, new.min())
     plain = moved = 1.0
     still = min(worst, stands)
     for d in range(factors.shape[0]):
         r = side[d].halo
         if r < 0 or rest[d] == 1:
             continue
-        own, share = 1.0 - 1.0 / _least_prime(rest[d]), _new_share(coef[r], factors, d, bounds[d] // factors[d])
-        back, stays = _shares_back(coef[r], factors, bounds, rest, d)
+        own, share = (
+            1.0 - 1.0 / _least_prime(rest[d]),
+            _new_share(new[r], coef[r, d] * factors[d], bounds[d] // factors[d]),
+        )
+        back, stays = _shares_back(coef[r], factors, bounds, rest, d, new[r])
         # A rank may stay while others move or nothing does.
         sure = (1.0 - stays if back == 1.0 else 0.0) + (stays if still == 1.0 else 0.0)
         plain = min(plain, (own if share == 1.0 else 0.0) + (1.0 - own) * sure)
         moved = min(moved, own * share + (1.0 - own) * ((1.0 - stays) * back + stays * min(still, back)))
-    return words, plain, moved, stands
+    return plain, moved
 
 
 @njit
-def _shares_back(row: Ints, factors: Ints, bounds: Ints, rest: Ints, d: int) -> tuple[float, float]:
+def _shares_back(row: Ints, factors: Ints, bounds: Ints, rest: Ints, d: int, new: Floats) -> tuple[float, float]:
     """Of the steps outside the innermost loop, which is over ``d``, that falls back unless it goes on itself.
 
     Return the share of the words along the rank that no unit held before, at least, and of steps in which the rank may
     stay, at most.
     """
-    units, e, others = instances_at(row, factors), d, 0
+    e, others = d, 0
     for k in range(row.shape[0]):
         if k != d and row[k] != 0 and rest[k] > 1:
             e, others = k, others + 1
     steps, times = np.abs(row) * factors, bounds // factors
-    reached = np.zeros(units.shape[0], np.bool_)
+    reached = np.zeros(new.shape[0], np.bool_)
     reached[:] = others > 1
     by_other, by_own = others > 1, False
     ahead, back = _ways(times[d])
@@ -86,7 +105,7 @@ def _shares_back(row: Ints, factors: Ints, bounds: Ints, rest: Ints, d: int) -> 
     share = 1.0
     for move in range(1, reached.shape[0]):
         if reached[move]:
-            share = min(share, _share_of(units, move))
+            share = min(share, new[move])
     # By the own dimension only outside a loop of both.
     return share, 1.0 if by_other else (1.0 / _least_prime(rest[e]) if by_own else 0.0)
 
@@ -106,18 +125,18 @@ def _share_of(units: Ints, move: int) -> float:
 
 
 @njit
-def _new_share(row: Ints, factors: Ints, d: int, outside: int) -> float:
-    """Share of the words along a rank that no unit held before a step of the innermost loop, over ``d``, at least.
+def _new_share(new: Floats, step: int, outside: int) -> float:
+    """Share of the words along a rank that no unit held before a step of the innermost loop, at least.
 
-    What is unrolled further out may stand inside that loop.
+    What is unrolled further out may stand inside that loop: it moves by so many steps as divide what is outside.
     """
-    units, share = instances_at(row, factors), 1.0
+    share = 1.0
     for beyond in range(1, outside):
-        move = abs(row[d]) * factors[d] * beyond
-        if move >= units.shape[0]:
+        move = abs(step) * beyond
+        if move >= new.shape[0]:
             break
         if outside % beyond == 0:
-            share = min(share, _share_of(units, move))
+            share = min(share, new[move])
     return share
 
 

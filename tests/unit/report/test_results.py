@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from jouleloop.config.load import Study, load_study
-from jouleloop.report import draw
+from jouleloop.report import draw, style
 from jouleloop.report.html import page
 from jouleloop.stats.columns import VERDICTS
 from jouleloop.study.plan import jobs_of

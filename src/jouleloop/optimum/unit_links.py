@@ -1,0 +1,150 @@
+"""What links between compute units leave to be asked for, under each arrangement of the spatial loops next to them.
+
+`docs/search.md` states the lemma: *one arrangement for all*.
+"""
+
+import numpy as np
+
+from jouleloop.jit import njit
+from jouleloop.model.arrays import Floats, Ints, Record, Records
+from jouleloop.model.links import fill_offsets, find_reach, mesh_below, neighbour_of
+from jouleloop.model.steps import AROUND
+from jouleloop.optimum.arrays import Case, UnitLinks
+from jouleloop.optimum.candidates import Candidates
+
+#: Most units that are looked at, in all arrangements together, and most shares that are kept.
+_MOST_UNITS, _MOST_SHARES = 3_000_000, 4_000_000
+#: Of a unit without a neighbour on one side.
+_NOBODY = np.iinfo(np.int64).max
+
+
+def no_links(rows: int, spaces: int, ranks: int) -> UnitLinks:
+    """Return that arrangements are not told apart."""
+    return UnitLinks(
+        np.zeros((rows, 2), np.int64), np.zeros(1, np.int64), np.empty((0, spaces)), np.empty((0, spaces, ranks, 1))
+    )
+
+
+def find_links(case: Case, candidates: Candidates) -> UnitLinks:
+    """Return what each arrangement of the factors next to the units leaves, those of few units first.
+
+    Of arrangements of which one leaves no more than another, of any data space and move, that one stands for both.
+    """
+    factors, coef = candidates.row[0][: len(candidates.rows[0])], case.target.layer.coef
+    spaces, ranks, _ = coef.shape
+    nothing = no_links(len(factors), spaces, ranks)
+    if case.unrolled.origin[0] != 0:  # merged unrollings have other factors next to the units
+        return nothing
+    moves = 1 + int((np.abs(coef) * (factors - 1)[:, None, None, :]).sum(axis=-1).max(initial=0))
+    units = factors.prod(axis=1)
+    stands, new, left = [np.empty((0, spaces))], [np.empty((0, spaces, ranks, moves))], _MOST_UNITS
+    run, end = nothing.run.copy(), 0
+    for n in np.argsort(units, kind="stable").tolist():
+        first, last = candidates.arranged(0, n)
+        left -= (last - first) * int(units[n])
+        if units[n] == 1 or left < 0:
+            continue
+        kept = _least(*_counted(case, candidates, (first, last), int(units[n]), moves))
+        if (end + len(kept[0])) * spaces * ranks * moves > _MOST_SHARES:
+            break
+        run[n], end = (end, end + len(kept[0])), end + len(kept[0])
+        stands.append(kept[0])
+        new.append(kept[1])
+    return UnitLinks(run, nothing.row, np.concatenate(stands), np.concatenate(new))
+
+
+def _counted(
+    case: Case, candidates: Candidates, which: tuple[int, int], units: int, moves: int
+) -> tuple[Floats, Floats]:
+    """Return `UnitLinks.stands` and `UnitLinks.new` of some arrangements."""
+    coef, level = case.target.layer.coef, case.target.hardware.levels[0]
+    counts, loops = candidates.loops_of(*which)
+    stands, new = np.ones((len(counts), len(coef))), np.ones((len(counts), *coef.shape[:2], moves))
+    for a, count in enumerate(counts.tolist()):
+        for v, own in enumerate(coef):
+            stands[a, v] = count_links(own, loops[a, :count], level, units, new[a, v])
+    return stands, new
+
+
+def _least(stands: Floats, new: Floats) -> tuple[Floats, Floats]:
+    """Return the arrangements that leave no more than others in something."""
+    whole, places = np.unique(np.concatenate([stands, new.reshape(len(new), -1)], axis=1), axis=0, return_index=True)
+    kept = [n for n, own in enumerate(whole) if not any((other <= own).all() for other in np.delete(whole, n, axis=0))]
+    return stands[places[kept]], new[places[kept]]
+
+
+@njit
+def count_links(coef: Ints, loops: Records, level: Record, units: int, new: Floats) -> float:
+    """Write the shares of boxes that a step asks for, at least, by rank and how far it moves it, forward or back.
+
+    A box is asked for if a unit that takes it has no mesh neighbour which held it. Other ranks may move as they like.
+    Returns the same of a step that stands.
+
+    Parameters
+    ----------
+    coef
+        Of one data space.
+    loops
+        Spatial loops of an arrangement, the outermost first.
+    level
+        The innermost one, below which the units lie.
+    """
+    ranks, mesh = coef.shape[0], mesh_below(level, loops)
+    around, reach = np.empty(loops.shape[0], AROUND), np.zeros(ranks, np.int64)
+    for s in range(loops.shape[0]):
+        loop = loops[loops.shape[0] - 1 - s]
+        around[s].dim, around[s].bound, around[s].step = loop.dim, loop.bound, 1
+    find_reach(coef, around, reach)
+    offsets, boxes = np.zeros((units, ranks), np.int64), np.zeros(units, np.int64)
+    fill_offsets(coef, around, reach, True, offsets, boxes)
+    # By box how far neighbours are that every unit of it has, along each rank and, last, whether in place.
+    apart, places = np.full((boxes.max() + 1, ranks + 1, 4), _NOBODY), np.empty((ranks + 1, 4), np.int64)
+    seen = np.zeros(apart.shape[0], np.bool_)
+    for i in range(units):
+        _look_around(offsets, i, mesh, places)
+        box = boxes[i]
+        for r in range(ranks + 1):
+            for way in range(4):
+                if not seen[box]:
+                    apart[box, r, way] = places[r, way]
+                elif not _is_among(apart[box, r, way], places[r], 4):
+                    apart[box, r, way] = _NOBODY
+        seen[box] = True
+    served = np.zeros((ranks, 2, new.shape[1]), np.int64)
+    still = 0
+    for box in range(apart.shape[0]):
+        still += seen[box] and _is_among(0, apart[box, ranks], 4)
+        for r in range(ranks if seen[box] else 0):
+            for way in range(4):
+                move = apart[box, r, way]
+                if move != _NOBODY and move != 0 and not _is_among(move, apart[box, r], way):
+                    served[r, int(move > 0), abs(move)] += 1
+    for r in range(ranks):
+        for move in range(1, new.shape[1]):
+            new[r, move] = 1.0 - max(served[r, 0, move], served[r, 1, move]) / seen.sum()
+    return float(1.0 - still / seen.sum())
+
+
+@njit
+def _look_around(offsets: Ints, i: int, mesh: tuple[int, int], places: Ints) -> None:
+    """Write how far the neighbours of a unit are from it by rank, and in the last row 0 where all of that is 0."""
+    ranks = offsets.shape[1]
+    for way in range(4):
+        other = neighbour_of(i, way, offsets.shape[0], mesh)
+        places[:, way] = _NOBODY
+        if other < 0:
+            continue
+        places[ranks, way] = 0
+        for r in range(ranks):
+            places[r, way] = offsets[other, r] - offsets[i, r]
+            if places[r, way] != 0:
+                places[ranks, way] = _NOBODY
+
+
+@njit
+def _is_among(value: int, some: Ints, count: int) -> bool:
+    """Whether a value is one of the first of some."""
+    found = False
+    for k in range(count):
+        found = found or some[k] == value
+    return found
