@@ -180,17 +180,25 @@ def check_arrangement(seed: int, windows: int) -> None:
     loops, level = arranged(factors, rng)
     new = np.ones((len(coef), 1 + int((coef * (np.array(factors) - 1)).sum(axis=1).max())))
     stands = count_links(coef, loops, level, math.prod(factors), new)
-    moved = shares_of_steps(coef, side, np.array(factors), bounds, np.array(rest), stands, new)[1]
+    moved = shares_of_steps(coef, side, np.array(factors), bounds, np.array(rest), stands, new, -1)[1]
     steps, moving = math.prod(rest), math.prod(rest) // rest[M]
     held = {tuple(coef @ index) for index in itertools.product(*map(range, factors))}
     least = min(steps * moved, moving * moved + (steps - moving) * stands) * len(held)
     mesh = mesh_below(level, loops)
-    assert min(asked_under(coef, loops, mesh, nest) for nest in nests_of(rest, outer)) >= least - 1e-9
+    for nest in nests_of(rest, outer):
+        asked = asked_under(coef, loops, mesh, nest)
+        assert asked >= least - 1e-9
+        innermost = next((d for d, bound in nest if bound > 0), M)
+        if side["halo"][innermost] >= 0:
+            arguments = np.array(factors), bounds, np.array(rest), stands, new, innermost
+            assert asked >= steps * shares_of_steps(coef, side, *arguments)[1] * len(held) - 1e-9
+        elif not side["idle"][innermost]:
+            assert asked == steps * len(held)
 
 
 def test_only_the_innermost_dimension_has_neighbours() -> None:
-    # Two channels and four pixels side by side: pixels lie next to each other, or channels do. Then three of eight units
-    # have the next pixel beside them, of the other channel, which serves where a step moves channels as well.
+    # Two channels and four pixels side by side: pixels lie next to each other, or channels do. Then three of eight
+    # units have the next pixel beside them, of the other channel, which serves where a step moves channels as well.
     level = np.zeros(1, LEVEL)
     level["fanout_x"], level["fanout_y"] = 8, 1
     pixels, channels = (0, 4), (1, 2)

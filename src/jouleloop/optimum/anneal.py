@@ -47,6 +47,8 @@ class Room(NamedTuple):
         without a fan-out has fixed spatial factors of 1.
     split
         By level, how many spatial positions go to X, -1 where any number may.
+    closed
+        By level and dimension, how many dimensions of bound 1, which are left out, stand inside it on the fan-out.
     prime, primes
         Distinct primes of each dimension, shape (dimensions, MAX_PRIMES), and how many.
     column, columns
@@ -61,6 +63,7 @@ class Room(NamedTuple):
 
     slot: Records
     split: Ints
+    closed: Ints
     prime: Ints
     primes: Ints
     column: Bools
@@ -166,7 +169,7 @@ def _position(room: Room, level: int, d: int, nest: NestArrays) -> int:
     Those of 1 are innermost among equals, so that a loop is as far outside as it may be.
     """
     slot = room.slot[SPATIAL, level]
-    inside = 0
+    inside = int(room.closed[level, d])
     for e in range(slot.shape[0]):
         if slot[e].rank < slot[d].rank:
             inside += 1

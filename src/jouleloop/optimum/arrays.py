@@ -555,12 +555,19 @@ class UnitLinks(NamedTuple):
         Share of the boxes that a step which stands asks for, at least, shape (entries, data spaces).
     new
         The same of a step that moves a rank, by how far, shape (entries, data spaces, ranks, moves).
+    entry
+        By arrangement of `Arrangements` the entry that leaves no more, -1 where there is none; empty where what data
+        spaces ask for is bounded one by one.
+    more_pj
+        Energy [pJ] that the units of the unrolling at hand take beyond what is certain of all, shape (entries,).
     """
 
     run: Ints
     row: Ints
     stands: Floats
     new: Floats
+    entry: Ints
+    more_pj: Floats
 
 
 @record

@@ -167,7 +167,7 @@ class Boundaries:
                     own_stands, new = links.stands[a, v], links.new[a, v]
                     arguments = coef, self.side[v], factors, bounds, bounds // factors
                     words = sure_shares(*arguments, False)[0] / own.instances[n]
-                    moved = shares_of_steps(*arguments, own_stands, new)[1]
+                    moved = shares_of_steps(*arguments, own_stands, new, -1)[1]
                     if own.idle[n, v] > 1 or ((self.side["halo"][v] >= 0) & (factors > 1)).any():
                         served[-1][v] = min(served[-1][v], 1.0 / (words * moved))
                         stands[-1][v] = max(stands[-1][v], words * own_stands)

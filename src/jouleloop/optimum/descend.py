@@ -169,9 +169,16 @@ def _place_spatial(arrangements: Arrangements, chosen: Ints, nest: NestArrays) -
 
 @njit
 def _evaluate_arrangements(
-    case: Case, path: Path, run: Record, arrangements: Arrangements, work: WorkArrays, tally: Tally, chosen: Ints
+    case: Case,
+    path: Path,
+    run: Record,
+    arrangements: Arrangements,
+    work: WorkArrays,
+    tally: Tally,
+    chosen: Ints,
+    bound_pj: float,
 ) -> float:
-    """Evaluate the nest in all arrangements that can matter; return the least energy [pJ]."""
+    """Evaluate the nest, of this bound, in all arrangements that can matter; return the least energy [pJ]."""
     nest, best = path.nest, tally.best
     least_pj = np.inf
     # Of windows the model may look at every instance for what its neighbours hand on.
@@ -182,6 +189,9 @@ def _evaluate_arrangements(
             member += 1
             for level in range(chosen.shape[0]):
                 chosen[level] = arrangements.members[member, level, 0]
+        entry = case.links.entry[chosen[0]] if chosen[0] < case.links.entry.shape[0] else -1
+        if entry >= 0 and beaten(tally.mode, best, bound_pj + case.links.more_pj[entry], 0.0):
+            continue
         tally.counters[0].visited += 1
         tally.counters[0].ticks += ticks
         _place_spatial(arrangements, chosen, nest)
@@ -214,11 +224,11 @@ def _evaluate_leaf(
     work: WorkArrays,
     tally: Tally,
     moving: Ints,
-    chosen: Ints,
+    stack: Stack,
 ) -> float:
     """Let the model evaluate the nest in all orders and arrangements that can matter; return the least energy [pJ].
 
-    ``moving`` and ``chosen`` are work space, numbers by dimension and by level.
+    ``moving`` is work space, numbers by dimension.
     """
     axis = case.grid.axis
     nest = path.nest
@@ -238,7 +248,10 @@ def _evaluate_leaf(
     more = True
     while more:
         _place_innermost(case, path, moving, n)
-        least_pj = min(least_pj, _evaluate_arrangements(case, path, run, arrangements, work, tally, chosen))
+        found_pj = _evaluate_arrangements(
+            case, path, run, arrangements, work, tally, stack.chosen, float(stack.node_pj[0])
+        )
+        least_pj = min(least_pj, found_pj)
         # The order of the innermost loops changes nothing but what neighbours hand on between the compute units.
         more = run.ordered == 0 and order_after(moving, start, stop)
     return float(least_pj)
@@ -443,7 +456,7 @@ def _enter(
     counters[0].nodes += 1
     stack.profile[level].nodes += 1
     if level == 0:
-        least_pj = _evaluate_leaf(case, path, run, arrangements, work, tally, stack.work[0], stack.chosen)
+        least_pj = _evaluate_leaf(case, path, run, arrangements, work, tally, stack.work[0], stack)
         note(tally, EVALUATED, 0, path.node[0].point, 0, least_pj)
         cursor.phase = TAKE
         return 1

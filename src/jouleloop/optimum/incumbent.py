@@ -92,9 +92,12 @@ class Walker:
         for row, own in zip(prime, found, strict=True):
             row[: len(own)] = own
         column, flip = _columns(self.columns)
+        rank = slots["rank"][SPATIAL]
+        closed = (np.delete(rank, self.dims, axis=1)[:, None] <= rank[:, self.dims, None]).sum(axis=2)
         return Room(
             np.ascontiguousarray(slots[:, :, self.dims]),
             np.array([-1 if slot.split is None else slot.split for slot in spatial], np.int64),
+            closed.astype(np.int64),
             prime,
             np.array([len(own) for own in found], np.int64),
             column,

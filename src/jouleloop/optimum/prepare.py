@@ -240,28 +240,46 @@ def prepare(case: Case, steps: float, traffic: Records) -> float:
                 else:
                     traffic[level].read += words * share
             child = level
-    return max(total_pj, _arranged_pj(case, steps) + charged_pj)
+    return _arranged_pj(case, steps, total_pj, charged_pj)
 
 
 @njit
-def _arranged_pj(case: Case, steps: float) -> float:
-    """Energy [pJ] of what the compute units ask for under any one arrangement of what is unrolled next to them.
+def _arranged_pj(case: Case, steps: float, any_pj: float, charged_pj: float) -> float:
+    """Energy [pJ] of what the compute units ask for, at least, given the least of each data space for itself.
 
-    At least, without networks, since links may serve units that bounds of words do not; nothing where arrangements are
-    not told apart.
+    Writes what each arrangement takes beyond that. What networks charge is the same for all: links may serve units that
+    bounds of words do not.
     """
-    links, unrolled, least_pj = case.links, case.unrolled, np.inf
+    links, least_pj = case.links, np.inf
     first, last = links.run[links.row[0]]
+    if links.entry.shape[0] == 0 or steps == 1.0:
+        links.more_pj[first:last] = 0.0
+        return any_pj
+    for a in range(first, max(last, first + 1)):
+        own_pj = np.inf
+        for d in range(case.grid.axis.shape[0]):
+            if case.grid.axis[d].rest > 1:
+                own_pj = min(own_pj, _asked_pj(case, steps, a if a < last else -1, d))
+        least_pj = min(least_pj, own_pj + charged_pj)
+        if a < last:
+            links.more_pj[a] = own_pj + charged_pj
+    least_pj = max(any_pj, least_pj)
     for a in range(first, last):
-        total_pj = 0.0
-        for v in range(case.keep.shape[1]):
-            level = unrolled.edge[-1, v].parent
-            if level >= 0:
-                asked, words, _ = _asked_steps(case, steps, v, a)
-                words *= asked * _chain(case.target.layer.coef[v], unrolled, 1, level)
-                total_pj += crossing_pj(unrolled.rate, -1, v, words, 0.0, 0.0)
-        least_pj = min(least_pj, total_pj)
-    return float(least_pj if first < last else 0.0)
+        links.more_pj[a] = max(0.0, links.more_pj[a] - least_pj)
+    return float(least_pj)
+
+
+@njit
+def _asked_pj(case: Case, steps: float, arrangement: int, innermost: int) -> float:
+    """Energy [pJ] of what the compute units ask for, at least, without networks, given the innermost loop."""
+    total_pj, unrolled = 0.0, case.unrolled
+    for v in range(case.keep.shape[1]):
+        level = unrolled.edge[-1, v].parent
+        if level >= 0:
+            asked, words, _ = _asked_steps(case, steps, v, arrangement, innermost)
+            words *= asked * _chain(case.target.layer.coef[v], unrolled, 1, level)
+            total_pj += crossing_pj(unrolled.rate, -1, v, words, 0.0, 0.0)
+    return total_pj
 
 
 @njit
@@ -289,16 +307,16 @@ def _unit_words(case: Case, steps: float, v: int, level: int) -> tuple[float, fl
 
     Units hold nothing, so a neighbour may hand an operand on in steps that do not move a rank of one dimension.
     """
-    asked, words, plain = _asked_steps(case, steps, v, -1)
+    asked, words, plain = _asked_steps(case, steps, v, -1, -1)
     sent_pj = network_pj(case.unrolled.rate, -1, v, plain, 0.0)
     return asked * words * _chain(case.target.layer.coef[v], case.unrolled, 1, level), sent_pj
 
 
 @njit
-def _asked_steps(case: Case, steps: float, v: int, arrangement: int) -> tuple[float, float, float]:
+def _asked_steps(case: Case, steps: float, v: int, arrangement: int, innermost: int) -> tuple[float, float, float]:
     """Return in how many steps the units ask for a data space, each time in whole, at least, and for how many words.
 
-    And in how many steps all of them ask. Of one arrangement of `UnitLinks`, or of any of them (-1).
+    And in how many steps all of them ask. Of one arrangement of `UnitLinks` and one innermost loop, or of any (-1).
     """
     coef, unrolled, axis = case.target.layer.coef[v], case.unrolled, case.grid.axis
     side = unrolled.side[v]
@@ -313,14 +331,20 @@ def _asked_steps(case: Case, steps: float, v: int, arrangement: int) -> tuple[fl
     bounds, rest, factors = case.target.layer.bounds, axis["rest"], unrolled.factors[0]
     merged = held and unrolled.origin[0] != 0
     words, sure, moved, stands = sure_shares(coef, side, factors, bounds, rest, merged)
+    moves = innermost >= 0 and not side[innermost].idle
+    if moves and side[innermost].halo < 0:
+        # It goes on or falls back in every step.
+        return steps, words, steps
     if arrangement >= 0:
-        stands = case.links.stands[arrangement, v]
-        sure, moved = shares_of_steps(coef, side, factors, bounds, rest, stands, case.links.new[arrangement, v])
+        stands, new = case.links.stands[arrangement, v], case.links.new[arrangement, v]
+        loop = innermost if moves else -1
+        sure, moved = shares_of_steps(coef, side, factors, bounds, rest, stands, new, loop)
     plain = asked = steps
     if held or near:
         moving = steps / standing
         plain = max(apart, moving * sure)
-        asked = max(apart, min(steps * moved, moving * moved + (steps - moving) * stands))
+        asked = steps * moved if moves else min(steps * moved, moving * moved + (steps - moving) * stands)
+        asked = max(apart, asked)
     return asked, words, plain
 
 

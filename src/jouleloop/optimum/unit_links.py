@@ -20,9 +20,8 @@ _NOBODY = np.iinfo(np.int64).max
 
 def no_links(rows: int, spaces: int, ranks: int) -> UnitLinks:
     """Return that arrangements are not told apart."""
-    return UnitLinks(
-        np.zeros((rows, 2), np.int64), np.zeros(1, np.int64), np.empty((0, spaces)), np.empty((0, spaces, ranks, 1))
-    )
+    run, row, entry = np.zeros((rows, 2), np.int64), np.zeros(1, np.int64), np.empty(0, np.int64)
+    return UnitLinks(run, row, np.empty((0, spaces)), np.empty((0, spaces, ranks, 1)), entry, np.empty(0))
 
 
 def find_links(case: Case, candidates: Candidates) -> UnitLinks:
@@ -34,23 +33,27 @@ def find_links(case: Case, candidates: Candidates) -> UnitLinks:
     spaces, ranks, _ = coef.shape
     nothing = no_links(len(factors), spaces, ranks)
     if case.unrolled.origin[0] != 0:  # merged unrollings have other factors next to the units
-        return nothing
+        return nothing._replace(entry=np.full(1, -1))
     moves = 1 + int((np.abs(coef) * (factors - 1)[:, None, None, :]).sum(axis=-1).max(initial=0))
     units = factors.prod(axis=1)
     stands, new, left = [np.empty((0, spaces))], [np.empty((0, spaces, ranks, moves))], _MOST_UNITS
+    entry: dict[int, int] = {}
     run, end = nothing.run.copy(), 0
     for n in np.argsort(units, kind="stable").tolist():
         first, last = candidates.arranged(0, n)
         left -= (last - first) * int(units[n])
         if units[n] == 1 or left < 0:
             continue
-        kept = _least(*_counted(case, candidates, (first, last), int(units[n]), moves))
+        *kept, stands_for = _least(*_counted(case, candidates, (first, last), int(units[n]), moves))
         if (end + len(kept[0])) * spaces * ranks * moves > _MOST_SHARES:
             break
+        entry |= dict(zip(range(first, last), (end + stands_for).tolist(), strict=True))
         run[n], end = (end, end + len(kept[0])), end + len(kept[0])
         stands.append(kept[0])
         new.append(kept[1])
-    return UnitLinks(run, nothing.row, np.concatenate(stands), np.concatenate(new))
+    entries = np.full(1 + candidates.arrangements, -1)
+    entries[list(entry)] = list(entry.values())
+    return UnitLinks(run, nothing.row, np.concatenate(stands), np.concatenate(new), entries, np.zeros(end))
 
 
 def _counted(
@@ -66,11 +69,14 @@ def _counted(
     return stands, new
 
 
-def _least(stands: Floats, new: Floats) -> tuple[Floats, Floats]:
-    """Return the arrangements that leave no more than others in something."""
-    whole, places = np.unique(np.concatenate([stands, new.reshape(len(new), -1)], axis=1), axis=0, return_index=True)
-    kept = [n for n, own in enumerate(whole) if not any((other <= own).all() for other in np.delete(whole, n, axis=0))]
-    return stands[places[kept]], new[places[kept]]
+def _least(stands: Floats, new: Floats) -> tuple[Floats, Floats, Ints]:
+    """Return the arrangements that leave less than each other in something, and by arrangement which stands for it."""
+    every = np.concatenate([stands, new.reshape(len(new), -1)], axis=1)
+    whole = np.unique(every, axis=0)
+    kept = np.array([n for n, own in enumerate(whole) if not (np.delete(whole, n, axis=0) <= own).all(axis=1).any()])
+    stands_for = np.array([np.flatnonzero((whole[kept] <= own).all(axis=1))[0] for own in every], np.int64)
+    left = whole[kept]
+    return left[:, : stands.shape[1]], left[:, stands.shape[1] :].reshape(-1, *new.shape[1:]), stands_for
 
 
 @njit

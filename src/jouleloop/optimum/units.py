@@ -43,29 +43,28 @@ def sure_shares(
     for d in range(factors.shape[0]):
         if side[d].idle and factors[d] > 1:
             stands = 0.0
-    plain, moved = shares_of_steps(coef, side, factors, bounds, rest, stands, new)
+    plain, moved = shares_of_steps(coef, side, factors, bounds, rest, stands, new, -1)
     return words, plain, moved, stands
 
 
 @njit
 def shares_of_steps(
-    coef: Ints, side: Records, factors: Ints, bounds: Ints, rest: Ints, stands: float, new: Floats
+    coef: Ints, side: Records, factors: Ints, bounds: Ints, rest: Ints, stands: float, new: Floats, innermost: int
 ) -> tuple[float, float]:
     """Return the first two shares of `sure_shares`, of what steps leave that stand or move a rank.
 
-    ``stands`` and ``new`` are as in `UnitLinks`, of one data space.
+    ``stands`` and ``new`` are as in `UnitLinks`, of one data space; ``innermost`` is the shared dimension whose loop is
+    the innermost that moves it, -1 for any.
     """
     worst = min(1.0, new.min())
     plain = moved = 1.0
     still = min(worst, stands)
     for d in range(factors.shape[0]):
         r = side[d].halo
-        if r < 0 or rest[d] == 1:
+        if r < 0 or rest[d] == 1 or innermost not in (-1, d):
             continue
-        own, share = (
-            1.0 - 1.0 / _least_prime(rest[d]),
-            _new_share(new[r], coef[r, d] * factors[d], bounds[d] // factors[d]),
-        )
+        step, outside = coef[r, d] * factors[d], bounds[d] // factors[d]
+        own, share = 1.0 - 1.0 / _least_prime(rest[d]), _new_share(new[r], step, outside)
         back, stays = _shares_back(coef[r], factors, bounds, rest, d, new[r])
         # A rank may stay while others move or nothing does.
         sure = (1.0 - stays if back == 1.0 else 0.0) + (stays if still == 1.0 else 0.0)
