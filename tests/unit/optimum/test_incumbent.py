@@ -1,6 +1,5 @@
 """A mapping that is found outside the tree: allowed, no better than the optimum, the same again, and near it."""
 
-import math
 from functools import cache
 
 import numpy as np
@@ -15,6 +14,7 @@ from jouleloop.engines.native import NativeEngine
 from jouleloop.errors import JouleloopError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import MapSpace, build_mapspace
+from jouleloop.mapspace.spatial import arrangements_of
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum import optimise
 from jouleloop.optimum.incumbent import Incumbent, Outside, Walker
@@ -41,9 +41,11 @@ def allowed(space: MapSpace, mapping: Mapping) -> bool:
             if slot is not None:
                 ranks = [slot.rank[names.index(name)] for name, _ in loops]
                 assert ranks == sorted(ranks, reverse=True)
-    for level, fan in zip(mapping.levels, space.arch.fanout, strict=True):
-        for axis, most in zip("XY", fan, strict=True):
-            assert math.prod(bound for _, bound, own in level.spatial if own == axis) <= most
+    for level, fan, slot in zip(mapping.levels, space.arch.fanout, reversed(space.spatial), strict=True):
+        if slot is not None:
+            loops = tuple((names.index(name), bound, "XY".index(axis)) for name, bound, axis in level.spatial)
+            bounds = {d: bound for d, bound, _ in loops}
+            assert loops in arrangements_of(slot, tuple(bounds.get(d, 1) for d in range(len(names))), fan)
     for v, name in enumerate(spaces):
         kept = [name in level.keep for level in reversed(mapping.levels)]
         assert any(kept == list(column) for column in space.columns[v])
@@ -88,6 +90,20 @@ def test_it_is_allowed_and_no_better_than_the_optimum(kind: str, seeds: range) -
         shown += 1
     assert shown > len(seeds) // 3
     assert near >= 0.9 * shown - 0.5
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("windows", 90413), ("arrays", 90822)])
+def test_dimensions_of_one_have_a_place_before_the_split(kind: str, seed: int) -> None:
+    problem, target = load(draw_case(seed, kind))
+    space = build_mapspace(problem, target.arch, target.constraints)
+    outside = Outside(Walker(space, target.costs, OBJECTIVES["energy"], target.semantics, space.columns))
+    while not outside.ended:
+        outside.step()
+    optimum = NativeEngine().search(problem, target).evaluation
+    assert outside.best is not None
+    assert optimum is not None
+    assert allowed(space, outside.best.mapping)
+    assert outside.best.value >= optimum.energy_pj * (1 - 1e-9)
 
 
 @cache
