@@ -108,14 +108,11 @@ def count_links(coef: Ints, loops: Records, level: Record, units: int, new: Floa
     seen = np.zeros(apart.shape[0], np.bool_)
     for i in range(units):
         _look_around(offsets, i, mesh, places)
-        box = boxes[i]
-        for r in range(ranks + 1):
-            for way in range(4):
-                if not seen[box]:
-                    apart[box, r, way] = places[r, way]
-                elif not _is_among(apart[box, r, way], places[r], 4):
-                    apart[box, r, way] = _NOBODY
-        seen[box] = True
+        if seen[boxes[i]]:
+            _keep_common(apart[boxes[i]], places)
+        else:
+            apart[boxes[i]] = places
+        seen[boxes[i]] = True
     served = np.zeros((ranks, 2, new.shape[1]), np.int64)
     still = 0
     for box in range(apart.shape[0]):
@@ -145,6 +142,15 @@ def _look_around(offsets: Ints, i: int, mesh: tuple[int, int], places: Ints) -> 
             places[r, way] = offsets[other, r] - offsets[i, r]
             if places[r, way] != 0:
                 places[ranks, way] = _NOBODY
+
+
+@njit
+def _keep_common(apart: Ints, places: Ints) -> None:
+    """Leave what another unit of the box has as well."""
+    for r in range(apart.shape[0]):
+        for way in range(4):
+            if not _is_among(apart[r, way], places[r], 4):
+                apart[r, way] = _NOBODY
 
 
 @njit

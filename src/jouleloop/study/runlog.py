@@ -1,7 +1,6 @@
 """What a run leaves under ``results/logs``: the log of every job, and what each job cost in time and memory."""
 
 import contextlib
-import gc
 import json
 import logging
 import os
@@ -117,9 +116,6 @@ def logged(path: str | Path | None, outputs: Iterable[str | Path] = ()) -> Itera
             raise
         sys.stderr.write(f"error: {lack()}\n")
         raise SystemExit(1) from None
-    finally:
-        # The job ends: Python would look through all objects several times, a third of a second.
-        gc.freeze()
 
 
 class _LogFile(logging.FileHandler):
