@@ -12,8 +12,8 @@ from jouleloop.model.steps import AROUND
 from jouleloop.optimum.arrays import Case, UnitLinks
 from jouleloop.optimum.candidates import Candidates
 
-#: Most units that are looked at, in all arrangements together, and most shares that are kept.
-_MOST_UNITS, _MOST_SHARES = 3_000_000, 4_000_000
+#: Most arrangements that are looked at, most units in all of them together, and most shares that are kept.
+_MOST_ARRANGED, _MOST_UNITS, _MOST_SHARES = 20_000, 3_000_000, 4_000_000
 #: Of a unit without a neighbour on one side.
 _NOBODY = np.iinfo(np.int64).max
 
@@ -36,14 +36,17 @@ def find_links(case: Case, candidates: Candidates) -> UnitLinks:
         return nothing._replace(entry=np.full(1, -1))
     moves = 1 + int((np.abs(coef) * (factors - 1)[:, None, None, :]).sum(axis=-1).max(initial=0))
     units = factors.prod(axis=1)
-    stands, new, left = [np.empty((0, spaces))], [np.empty((0, spaces, ranks, moves))], _MOST_UNITS
+    stands, new = [np.empty((0, spaces))], [np.empty((0, spaces, ranks, moves))]
+    left, arranged = _MOST_UNITS, 0
     entry: dict[int, int] = {}
     run, end = nothing.run.copy(), 0
     for n in np.argsort(units, kind="stable").tolist():
-        first, last = candidates.arranged(0, n)
-        left -= (last - first) * int(units[n])
-        if units[n] == 1 or left < 0:
+        if units[n] == 1:
             continue
+        first, last = candidates.arranged(0, n)
+        left, arranged = left - (last - first) * int(units[n]), arranged + last - first
+        if left < 0 or arranged > _MOST_ARRANGED:
+            break
         *kept, stands_for = _least(*_counted(case, candidates, (first, last), int(units[n]), moves))
         if (end + len(kept[0])) * spaces * ranks * moves > _MOST_SHARES:
             break
