@@ -236,7 +236,7 @@ def compare_nest(search: Search, u: int, rng: random.Random, *, whole: bool = Fa
         solver.work,
         Tally(ENERGY, new_best(), new_counters(), search.new_found(), new_log()),
         np.zeros(dims, np.int64),
-        np.full(search.levels, -1, np.int64),
+        solver.stack,
     )
     assert path.certain_pj[0] <= found_pj * (1 + 1e-12), str(search.problem)
     return 1
