@@ -6,6 +6,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Ints, Record, Records
+from jouleloop.model.steps import AROUND
 
 
 class LinkMesh(NamedTuple):
@@ -229,6 +230,16 @@ def mesh_below(level: Record, loops: Records) -> tuple[int, int]:
         else:
             rows *= loops[s].bound
     return max(columns, level.fanout_x), max(rows, level.fanout_y)
+
+
+@njit
+def inside_out(loops: Records) -> Records:
+    """Return spatial loops, of `LOOP`, the innermost first and with steps of 1, as `find_reach` takes them."""
+    around = np.empty(loops.shape[0], AROUND)
+    for s in range(loops.shape[0]):
+        loop = loops[loops.shape[0] - 1 - s]
+        around[s].dim, around[s].bound, around[s].step = loop.dim, loop.bound, 1
+    return around
 
 
 @njit

@@ -13,7 +13,7 @@ from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import PLAIN, Case, Parts
 from jouleloop.optimum.group_lattice import PRICE, Edge, Fan, bits_of, extents_of, new_fan, new_lattice
 from jouleloop.optimum.passing import MOST_LAID_OUT, unrolled_ranks, words_passed
-from jouleloop.optimum.units import shares_of_steps, sure_shares
+from jouleloop.optimum.units import shares_of_steps, sure_shares, words_together
 from jouleloop.optimum.windows import windows_of
 from jouleloop.optimum.words import boxes_by_row, values_of
 
@@ -165,10 +165,10 @@ class Boundaries:
                 factors = self.parts.row[0][n]
                 for v, coef in enumerate(self.layer.coef):
                     own_stands, new = links.stands[a, v], links.new[a, v]
-                    arguments = coef, self.side[v], factors, bounds, bounds // factors
-                    words = sure_shares(*arguments, False)[0] / own.instances[n]
-                    moved = shares_of_steps(*arguments, own_stands, new, -1)[1]
                     if own.idle[n, v] > 1 or ((self.side["halo"][v] >= 0) & (factors > 1)).any():
+                        words = words_together(coef, factors) / own.instances[n]
+                        rest = bounds // factors
+                        moved = shares_of_steps(coef, self.side[v], factors, bounds, rest, own_stands, new, -1)[1]
                         served[-1][v] = min(served[-1][v], 1.0 / (words * moved))
                         stands[-1][v] = max(stands[-1][v], words * own_stands)
         return entries, np.array(rows, np.int64), np.array(served), np.array(stands)

@@ -7,9 +7,8 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints, Record, Records
-from jouleloop.model.links import fill_offsets, mesh_below, neighbour_of
+from jouleloop.model.links import fill_offsets, inside_out, mesh_below, neighbour_of
 from jouleloop.model.links import find_reach as find_farthest
-from jouleloop.model.steps import AROUND
 from jouleloop.optimum.arrays import Arrangements, Case, Mesh, Path
 from jouleloop.optimum.path import extents
 from jouleloop.optimum.words import find_reach, number_of, shape_of, unit_of
@@ -114,14 +113,12 @@ def _find_pairs(case: Case, loops: Records, level: int, v: int, place: int, reac
     """
     coef, side, pairs = case.target.layer.coef[v], case.unrolled.side[v], case.mesh.pairs
     instances, below = case.mesh.fan[level, v, place].instances, mesh_below(case.target.hardware.levels[level], loops)
-    apart, around = np.zeros(coef.shape, np.int64), np.empty(loops.shape[0], AROUND)
+    apart, around = np.zeros(coef.shape, np.int64), inside_out(loops)
     for s in range(loops.shape[0]):
-        loop = loops[loops.shape[0] - 1 - s]
-        around[s].dim, around[s].bound, around[s].step = loop.dim, loop.bound, 1
+        d = loops[s].dim
         for r in range(coef.shape[0]):
-            if coef[r, loop.dim] != 0:
-                shared = side[loop.dim].halo >= 0
-                apart[r, loop.dim] = case.mesh.unit[level, v, place, loop.dim] if shared else 1
+            if coef[r, d] != 0:
+                apart[r, d] = case.mesh.unit[level, v, place, d] if side[d].halo >= 0 else 1
     offsets, codes = np.zeros((instances, coef.shape[0]), np.int64), np.zeros(instances, np.int64)
     farthest = np.zeros(coef.shape[0], np.int64)
     find_farthest(apart, around, farthest)
@@ -145,15 +142,28 @@ def _distance(here: Ints, there: Ints, reach: Records) -> int:
     return int(key)
 
 
+@njit
+def is_among(value: int, some: Ints, count: int) -> bool:
+    """Whether a value is one of the first of some."""
+    found = False
+    for k in range(count):
+        found = found or some[k] == value
+    return found
+
+
+@njit
+def keep_common(ways: Ints, other: Ints, nobody: int) -> None:
+    """Leave the neighbours that another instance has as well; ``nobody`` stands for none."""
+    for way in range(ways.shape[0]):
+        if not is_among(ways[way], other, other.shape[0]):
+            ways[way] = nobody
+
+
 @njit(inline="always")
 def _is_first(pairs: Records, i: int, way: int) -> bool:
     """Whether an instance has a neighbour at a distance that none of its neighbours before is at."""
-    if pairs[i].ways[way] < 0:
-        return False
-    same = False
-    for before in range(way):
-        same = same or pairs[i].ways[before] == pairs[i].ways[way]
-    return not same
+    ways = pairs[i].ways
+    return ways[way] >= 0 and not is_among(ways[way], ways, way)
 
 
 @njit
@@ -179,12 +189,7 @@ def _count_boxes(pairs: Records, instances: int, codes: int) -> int:
         if holder < 0:
             pairs[pairs[i].box].holder = i
             continue
-        for way in range(4):
-            found = False
-            for mine in range(4):
-                found = found or pairs[i].ways[mine] == pairs[holder].ways[way]
-            if not found:
-                pairs[holder].ways[way] = -1
+        keep_common(pairs[holder].ways, pairs[i].ways, -1)
     for box in range(codes):
         if pairs[box].holder >= 0:
             boxes += 1

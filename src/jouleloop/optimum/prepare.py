@@ -11,7 +11,7 @@ from jouleloop.model.arrays import Encoded, Ints, LayerArrays, Records
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import MOVED, PLAIN, SIDE, Case, Unrolled
 from jouleloop.optimum.costs import clear_rate, crossing_pj, fill_rate, network_pj
-from jouleloop.optimum.units import shares_of_steps, sure_shares
+from jouleloop.optimum.units import shares_of_steps, sure_shares, words_together
 from jouleloop.optimum.words import offsets_of
 
 
@@ -329,16 +329,17 @@ def _asked_steps(case: Case, steps: float, v: int, arrangement: int, innermost: 
         elif side[d].halo < 0:
             apart *= axis[d].rest
     bounds, rest, factors = case.target.layer.bounds, axis["rest"], unrolled.factors[0]
-    merged = held and unrolled.origin[0] != 0
-    words, sure, moved, stands = sure_shares(coef, side, factors, bounds, rest, merged)
     moves = innermost >= 0 and not side[innermost].idle
     if moves and side[innermost].halo < 0:
         # It goes on or falls back in every step.
-        return steps, words, steps
+        return steps, words_together(coef, factors), steps
     if arrangement >= 0:
         stands, new = case.links.stands[arrangement, v], case.links.new[arrangement, v]
         loop = innermost if moves else -1
+        words = words_together(coef, factors)
         sure, moved = shares_of_steps(coef, side, factors, bounds, rest, stands, new, loop)
+    else:
+        words, sure, moved, stands = sure_shares(coef, side, factors, bounds, rest, held and unrolled.origin[0] != 0)
     plain = asked = steps
     if held or near:
         moving = steps / standing

@@ -7,10 +7,10 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints, Record, Records
-from jouleloop.model.links import fill_offsets, find_reach, mesh_below, neighbour_of
-from jouleloop.model.steps import AROUND
+from jouleloop.model.links import fill_offsets, find_reach, inside_out, mesh_below, neighbour_of
 from jouleloop.optimum.arrays import Case, UnitLinks
 from jouleloop.optimum.candidates import Candidates
+from jouleloop.optimum.mesh import is_among, keep_common
 
 #: Most arrangements that are looked at, most units in all of them together, and most shares that are kept.
 _MOST_ARRANGED, _MOST_UNITS, _MOST_SHARES = 20_000, 3_000_000, 4_000_000
@@ -99,10 +99,7 @@ def count_links(coef: Ints, loops: Records, level: Record, units: int, new: Floa
         The innermost one, below which the units lie.
     """
     ranks, mesh = coef.shape[0], mesh_below(level, loops)
-    around, reach = np.empty(loops.shape[0], AROUND), np.zeros(ranks, np.int64)
-    for s in range(loops.shape[0]):
-        loop = loops[loops.shape[0] - 1 - s]
-        around[s].dim, around[s].bound, around[s].step = loop.dim, loop.bound, 1
+    around, reach = inside_out(loops), np.zeros(ranks, np.int64)
     find_reach(coef, around, reach)
     offsets, boxes = np.zeros((units, ranks), np.int64), np.zeros(units, np.int64)
     fill_offsets(coef, around, reach, True, offsets, boxes)
@@ -112,18 +109,19 @@ def count_links(coef: Ints, loops: Records, level: Record, units: int, new: Floa
     for i in range(units):
         _look_around(offsets, i, mesh, places)
         if seen[boxes[i]]:
-            _keep_common(apart[boxes[i]], places)
+            for r in range(ranks + 1):
+                keep_common(apart[boxes[i], r], places[r], _NOBODY)
         else:
             apart[boxes[i]] = places
         seen[boxes[i]] = True
     served = np.zeros((ranks, 2, new.shape[1]), np.int64)
     still = 0
     for box in range(apart.shape[0]):
-        still += seen[box] and _is_among(0, apart[box, ranks], 4)
+        still += seen[box] and is_among(0, apart[box, ranks], 4)
         for r in range(ranks if seen[box] else 0):
             for way in range(4):
                 move = apart[box, r, way]
-                if move != _NOBODY and move != 0 and not _is_among(move, apart[box, r], way):
+                if move != _NOBODY and move != 0 and not is_among(move, apart[box, r], way):
                     served[r, int(move > 0), abs(move)] += 1
     for r in range(ranks):
         for move in range(1, new.shape[1]):
@@ -145,21 +143,3 @@ def _look_around(offsets: Ints, i: int, mesh: tuple[int, int], places: Ints) -> 
             places[r, way] = offsets[other, r] - offsets[i, r]
             if places[r, way] != 0:
                 places[ranks, way] = _NOBODY
-
-
-@njit
-def _keep_common(apart: Ints, places: Ints) -> None:
-    """Leave what another unit of the box has as well."""
-    for r in range(apart.shape[0]):
-        for way in range(4):
-            if not _is_among(apart[r, way], places[r], 4):
-                apart[r, way] = _NOBODY
-
-
-@njit
-def _is_among(value: int, some: Ints, count: int) -> bool:
-    """Whether a value is one of the first of some."""
-    found = False
-    for k in range(count):
-        found = found or some[k] == value
-    return found

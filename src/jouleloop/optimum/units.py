@@ -11,12 +11,21 @@ from jouleloop.optimum.words import instances_at, served_at
 
 
 @njit
+def words_together(coef: Ints, factors: Ints) -> float:
+    """Return the words of a data space that the units below one instance hold together in a step."""
+    words = 1.0
+    for r in range(coef.shape[0]):
+        words *= (instances_at(coef[r], factors) > 0).sum()
+    return words
+
+
+@njit
 def sure_shares(
     coef: Ints, side: Records, factors: Ints, bounds: Ints, rest: Ints, merged: bool
 ) -> tuple[float, float, float, float]:
     """Return what units ask for, at least: words, and shares of the steps in which all ask, and of words in two kinds.
 
-    The words are those that the units below one instance hold together in a step. The first two shares are of steps
+    The words are those of `words_together`. The first two shares are of steps
     beyond the trailing loops that leave the data space in place, the last of the words in those.
     Of the steps of the innermost loop that moves a window all but one in its end are its own. In the others it falls
     back. A step asks for the words that no unit held before.
@@ -30,13 +39,12 @@ def sure_shares(
     merged
         Whether merged unrollings may have more units that hold one word.
     """
-    words, stands, reach = 1.0, 0.0 if merged else 1.0, 0
+    stands, reach = 0.0 if merged else 1.0, 0
     for r in range(coef.shape[0]):
         reach = max(reach, (np.abs(coef[r]) * (factors - 1)).sum())
     new = np.ones((coef.shape[0], 1 + reach))
     for r in range(coef.shape[0]):
         units = instances_at(coef[r], factors)
-        words *= (units > 0).sum()
         stands *= (units == 1).sum() / (units > 0).sum()
         for move in range(1, units.shape[0]):
             new[r, move] = _share_of(units, move)
@@ -44,7 +52,7 @@ def sure_shares(
         if side[d].idle and factors[d] > 1:
             stands = 0.0
     plain, moved = shares_of_steps(coef, side, factors, bounds, rest, stands, new, -1)
-    return words, plain, moved, stands
+    return words_together(coef, factors), plain, moved, stands
 
 
 @njit
