@@ -19,7 +19,7 @@ from jouleloop.model.price import fits
 from jouleloop.model.steps import new_words, side_of
 from jouleloop.optimum.arrays import Case, Grid, Scratch
 from jouleloop.optimum.closure import close
-from jouleloop.optimum.costs import crossing_pj, network_pj
+from jouleloop.optimum.costs import crossing_pj, crossing_rate_pj, network_pj
 from jouleloop.optimum.lattice import digit_of, first_tile, next_tile
 from jouleloop.optimum.sketch import compulsory_pj
 from jouleloop.optimum.words import boxes_of, common, may_cancel
@@ -153,6 +153,97 @@ def _slid_pj(case: Case, level: int, v: int, j: int, start: int, iterations: flo
         asked = math.floor(asked)
         filled = math.floor(filled * (1.0 - 1e-12))
     return float(crossing_pj(rate, child, v, asked, filled, sent_pj))
+
+
+class _Apart(NamedTuple):
+    """What a data space takes whose steps within a run may move a rank along which no two instances differ."""
+
+    space: int
+    """The data space, -1 where there is none."""
+    least_pj: float
+    """Energy [pJ] where no step does, at least."""
+    more_pj: float
+    """By how much it is more where each does."""
+
+
+@njit
+def _find_apart(case: Case, level: int, j: int, iterations: float, slides: int) -> _Apart:
+    """Find what a loop over ``j`` next outside makes of steps that links may serve, see *steps apart in a run*."""
+    scratch, unrolled, child = case.scratch, case.unrolled, level - 1
+    for i in range(slides):
+        v = scratch.slid[i]
+        near, edge = unrolled.near[level, v], unrolled.edge[child, v]
+        least_pj = more_pj = np.inf
+        for outer in range(level, unrolled.inside.shape[0]):
+            if outer > level and unrolled.factors[outer, j] == 1:
+                continue
+            s = _find_slide(case, level, v, j, near, scratch.place[j].tile_size * unrolled.inside[outer, j])
+            if s.step < s.length or s.moved + s.standing == 0.0:
+                more_pj = 0.0
+                break
+            words, distinct = scratch.full_words[v] * iterations, scratch.distinct[v]
+            asked, filled = s.plain * distinct + s.moved * edge.distinct_linked, s.plain + s.moved * edge.fill_linked
+            linked, brought = edge.distinct_linked, edge.fill_linked
+            if s.standing > 0.0:
+                linked, brought = 0.0, edge.fill_standing
+                filled += s.standing * brought if not case.target.layer.reuse[child, 0].resting else 0.0
+            sent_pj = network_pj(unrolled.rate, child, v, words * s.plain, words * s.moved)
+            least_pj = min(least_pj, crossing_rate_pj(unrolled.rate, child, v, words * asked, words * filled) + sent_pj)
+            whole = words * (asked + distinct - linked), words * (filled + 1.0 - brought)
+            sent_pj = network_pj(unrolled.rate, child, v, words * (s.plain + 1.0), words * (s.moved - 1.0))
+            whole_pj = crossing_rate_pj(unrolled.rate, child, v, whole[0], whole[1]) + sent_pj
+            more_pj = min(more_pj, whole_pj - least_pj)
+        if more_pj > 0.0:
+            return _Apart(v, least_pj, more_pj)
+    return _Apart(-1, 0.0, 0.0)
+
+
+@njit
+def _split_run(case: Case, level: int, v: int, kind: int) -> tuple[float, float]:
+    """Return the iterations of the run outside a tile: of loops whose steps links may serve, and of those apart."""
+    place, side, axis, divisor, near = (
+        case.scratch.place,
+        case.unrolled.side[v],
+        case.grid.axis,
+        case.grid.divisor,
+        case.unrolled.near[level, v],
+    )
+    together = apart = 1.0
+    for d in range(axis.shape[0]):
+        if axis[d].kind != kind:
+            continue
+        sole = not side[d].idle and near[d] == 0
+        for e in range(axis.shape[0]):
+            # Two dimensions of a rank may cancel out.
+            if sole and e != d and side[d].halo >= 0 and side[e].halo == side[d].halo and axis[e].kind == kind:
+                sole = False
+        own = divisor[d, case.scratch.start[d]].value / place[d].tile_size
+        if sole:
+            apart *= own
+        else:
+            together *= own
+    return together, apart
+
+
+@njit
+def _apart_pj(case: Case, level: int, kind: int, apart: _Apart, idles: int) -> float:
+    """Energy [pJ] of a data space whose steps may be apart, and of those that the run leaves in place, at least.
+
+    A shorter run leaves fewer steps apart, and lets those that it leaves in place be asked for more often. Both are
+    linear in the inverse of its iterations, so that the longest or none costs least.
+    """
+    scratch, child, rate = case.scratch, level - 1, case.unrolled.rate
+    together, iterations = _split_run(case, level, apart.space, kind)
+    least_pj = np.inf
+    for times in (1.0, iterations):
+        total_pj = apart.least_pj + apart.more_pj * (1.0 - 1.0 / times) / together
+        for i in range(idles):
+            v = scratch.idle[i]
+            words = scratch.sure_words[v] / _trailing(case, v, kind) * (iterations / times)
+            total_pj += crossing_rate_pj(rate, child, v, words * scratch.distinct[v], words)
+            total_pj += network_pj(rate, child, v, words, 0.0)
+        least_pj = min(least_pj, total_pj)
+    return least_pj
 
 
 @njit
@@ -552,6 +643,9 @@ def _price_runs(
     whole = level == case.keep.shape[0] - 1 or (kind >= 0 and axis[j].whole)
     idles, slides, base_pj = _price_unstarted(case, level, j, iterations, whole)
     found = False
+    apart = _Apart(-1, 0.0, 0.0)
+    if case.links.entry.shape[0] > 0 and kind >= 0 and idles > 0:
+        apart = _find_apart(case, level, j, iterations, slides)
     state = first_start(axis, grid.sole[level], grid.pair_of, grid.state[level], index, kind, whole, start)
     while state >= 0:
         inner = state if stay else -1
@@ -559,11 +653,13 @@ def _price_runs(
             inner = _state_inside(axis, grid.sole[child], grid.pair_of, grid.state[child], index, kind, start)
         value = further(case, child, point, j, state, inner)
         if value + base_pj < left_pj:
-            value += base_pj
+            least_pj, value = value + base_pj, value + base_pj
             if slides > 0 and kind >= 0:
                 value += scratch.slide_pj[start[j]]
             for i in range(idles):
                 value += _trailing_pj(case, level, scratch.idle[i], kind, iterations)
+            if apart.space >= 0 and value < left_pj:
+                value = max(value, least_pj + _apart_pj(case, level, kind, apart, idles))
             if value < left_pj:
                 enter[grid.base[level, j] + state] = value
                 found = scratch.left[j] = True
@@ -609,13 +705,20 @@ def _price_unstarted(
 
 
 @njit
-def _trailing_pj(case: Case, level: int, v: int, kind: int, iterations: float) -> float:
-    """Energy [pJ] of a data space through the boundary below a level, the run outside leaving it in place."""
-    side, scratch, grid, child = case.unrolled.side[v], case.scratch, case.grid, level - 1
+def _trailing(case: Case, v: int, kind: int) -> float:
+    """Return the iterations of the run outside a tile that leave a data space in place."""
+    side, scratch, grid = case.unrolled.side[v], case.scratch, case.grid
     trailing = 1.0
     for d in range(side.shape[0]):
         if side[d].idle and grid.axis[d].kind == kind:
             trailing *= grid.divisor[d, scratch.start[d]].value / scratch.place[d].tile_size
+    return trailing
+
+
+@njit
+def _trailing_pj(case: Case, level: int, v: int, kind: int, iterations: float) -> float:
+    """Energy [pJ] of a data space through the boundary below a level, the run outside leaving it in place."""
+    scratch, child, trailing = case.scratch, level - 1, _trailing(case, v, kind)
     words = scratch.sure_words[v] / trailing
     asked, filled = float(math.floor(words * scratch.distinct[v])), float(math.floor(words))
     sent_pj = network_pj(case.unrolled.rate, child, v, words, 0.0)

@@ -44,6 +44,14 @@ def crossing_pj(rate: Records, child: int, v: int, asked: float, filled: float, 
     return float(total + network_pj)
 
 
+@njit
+def crossing_rate_pj(rate: Records, child: int, v: int, asked: float, filled: float) -> float:
+    """Energy [pJ] as `crossing_pj` without networks, at least: linear in words, of which rounding takes one off."""
+    row = rate[child, v]
+    total = (asked - 1.0) / row.ask_block * row.ask_pj + (asked - 1.0 - row.ask_free) / row.ask_block * row.again_pj
+    return float(total + (filled - 1.0 - row.fill_free) / row.fill_block * row.fill_pj)
+
+
 @njit(inline="always")
 def network_pj(rate: Records, child: int, v: int, plain: float, moved: float) -> float:
     """Energy [pJ] that networks charge for a crossing, at least, from its words by kind of step (see `PLAIN`)."""

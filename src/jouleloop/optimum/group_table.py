@@ -181,15 +181,29 @@ def cross_fan_out(
 def lower(lattice: Lattice, edge: Edge, x: int, k: int, line: Floats, out: Floats) -> None:
     """Lower energies [pJ] by run to others and what data spaces that share a rank take, as tile x becomes another."""
     y = x + edge.fan.step[k]
-    more_pj = shared_pj(lattice, edge, k, x, y, 0, 1.0)
+    more_pj = shared_pj(lattice, edge, k, x, y, -1, 1.0)
     # Of runs that save more of those data spaces this is too much, and what follows is less.
-    for n in range(line.shape[0]):
-        total = line[n] + more_pj
-        out[n] = min(out[n], total)
+    if _links_any(edge, k):
+        for n in range(line.shape[0]):
+            if line[n] + more_pj < out[n]:
+                out[n] = min(out[n], line[n] + shared_pj(lattice, edge, k, x, y, n, 1.0))
+    else:
+        for n in range(line.shape[0]):
+            total = line[n] + more_pj
+            out[n] = min(out[n], total)
     if more_pj > 0.0:
-        for n in lattice.apart:
+        for n in lattice.alone:
             if line[n] < out[n]:
                 out[n] = min(out[n], line[n] + shared_pj(lattice, edge, k, x, y, n, 0.0))
+
+
+@njit(inline="always")
+def _links_any(edge: Edge, k: int) -> bool:
+    """Whether links may serve instances below some factors."""
+    found = False
+    for v in range(edge.kept.shape[0]):
+        found = found or (edge.kept[v] and edge.fan.windows.near[v, edge.fan.window[k, v]] != 0)
+    return found
 
 
 @njit
@@ -226,13 +240,14 @@ def alone_pj(lattice: Lattice, kept: Bools, price: Records, y: int, n: int) -> f
 def shared_pj(lattice: Lattice, edge: Edge, k: int, x: int, y: int, n: int, saved: float) -> float:
     """Energy [pJ] of data spaces that share a rank, as tile x becomes tile y by some factors.
 
-    A run saves the iterations that are given, or, where that is 0, its own.
+    A run saves the iterations that are given, or, where that is 0, its own. Its number is -1 where it may be any.
     """
     total = 0.0
     for v in range(edge.kept.shape[0]):
         if edge.kept[v] and lattice.shared[v]:
             held = saved if saved > 0.0 else lattice.saved[n, v]
-            total += _crossed_pj(lattice, edge, v, k, x, y, 1.0 / held, lattice.rest[v, y] > held)
+            apart = 0.0 if n < 0 else lattice.apart[n, v, edge.fan.windows.near[v, edge.fan.window[k, v]]]
+            total += _crossed_pj(lattice, edge, v, k, x, y, 1.0 / held, lattice.rest[v, y] > held, apart)
     return total
 
 
@@ -243,20 +258,23 @@ def least_shared(lattice: Lattice, edge: Edge, k: int, x: int, y: int) -> float:
     for v in range(edge.kept.shape[0]):
         if edge.kept[v] and lattice.shared[v]:
             rest = lattice.rest[v, y]
-            least_pj = _crossed_pj(lattice, edge, v, k, x, y, 1.0 / rest, False)
+            least_pj = _crossed_pj(lattice, edge, v, k, x, y, 1.0 / rest, False, 0.0)
             if rest > 1.0:
                 # A run that leaves loops outside saves half of them at most, but windows may fall back then.
-                least_pj = min(least_pj, _crossed_pj(lattice, edge, v, k, x, y, 2.0 / rest, True))
+                least_pj = min(least_pj, _crossed_pj(lattice, edge, v, k, x, y, 2.0 / rest, True, 0.0))
             total += least_pj
     return total
 
 
 @njit(inline="always")
-def _crossed_pj(lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, share: float, falls: bool) -> float:
+def _crossed_pj(
+    lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, share: float, falls: bool, apart: float
+) -> float:
     """Energy [pJ] of a data space that shares a rank, a share of whose words comes into the tiles x in each iteration.
 
     ``falls``: whether loops outside may fall back while a dimension goes on that leaves it in place. No nest is known
-    that needs it: where no other step serves, what is handed on then was asked for in the same iteration.
+    that needs it: where no other step serves, what is handed on then was asked for in the same iteration. ``apart``:
+    the share of steps that no link serves, and that fetch whole boxes.
     """
     price, windows = edge.price[v], edge.fan.windows
     own, pose, back = edge.fan.window[k, v], windows.pose[v, x], int(falls)
@@ -270,9 +288,9 @@ def _crossed_pj(lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, sh
             if windows.slides[v, own, pose, a] & loops == 0:
                 words = max(words, lattice.boxes[v, x] * (lattice.moves[v, a, x] if stands else 1.0))
             words = min(words, lattice.boxes[v, x])
-            least_pj = min(
-                least_pj, _passed_pj(edge, v, k, words * into, instances[rank], words * outside * boxes[rank])
-            )
+            whole = min(words, apart * lattice.boxes[v, x])
+            asked = whole * windows.all_boxes[v, own, pose] + (words - whole) * boxes[rank]
+            least_pj = min(least_pj, _passed_pj(edge, v, k, words * into, instances[rank], asked * outside))
     if least_pj == np.inf:
         words = lattice.boxes[v, x]
         least_pj = _passed_pj(edge, v, k, words * into, instances[-1], words * outside * boxes[-1])
