@@ -61,6 +61,7 @@ def assert_bounded(search: Search, least: dict[Pair, float]) -> tuple[int, int]:
     """Assert that no bound exceeds the least; return how many bounds of tables are the least itself, and of groups."""
     solver = search.solver
     solver.list_all()
+    solver.tell_arrangements()
     factors = search.candidates.factors.astype(np.int64)
     groups = groups_of(solver.case, solver.parts)
     tight = grouped = 0

@@ -8,7 +8,6 @@ links to succeed wherever they could. Levels alternate: a boundary is priced for
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,266 +15,14 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints, Records
 from jouleloop.model.kernel import box_words
 from jouleloop.model.price import fits
-from jouleloop.model.steps import new_words, side_of
 from jouleloop.optimum.arrays import Case, Grid, Scratch
 from jouleloop.optimum.closure import close
-from jouleloop.optimum.costs import crossing_pj, crossing_rate_pj, network_pj
+from jouleloop.optimum.costs import crossing_pj, network_pj
 from jouleloop.optimum.lattice import digit_of, first_tile, next_tile
+from jouleloop.optimum.linked import Linked, find_linked, linked_pj
 from jouleloop.optimum.sketch import compulsory_pj
-from jouleloop.optimum.words import boxes_of, common, may_cancel
-
-
-@njit
-def windows(
-    coef: Ints, side: Records, place: Records, bounds: Ints, j: int, far: int = 0, grid: int = 0
-) -> tuple[bool, bool, bool]:
-    """What loops outside a tile over the rank of ``j`` do to it together, the innermost of all being over ``j``.
-
-    Returns whether they may leave it in place (*windows that cannot stand*); whether a step of a loop over another
-    dimension, or of one over ``j`` outside such a loop, may move like the innermost (*steps unlike the innermost*); and
-    whether a step may move it by a multiple of ``grid`` no further than ``far`` (*moves within reach*).
-    What one dimension moves is a multiple of what all tiles below its innermost loop span, and at most what is left of
-    its bound beside that.
-    """
-    rank = side[j].halo
-    step, most = coef[rank, j] * place[j].across, bounds[j] // place[j].across - 1
-    others, other, other_most = 0, 1, 0
-    for d in range(side.shape[0]):
-        if d != j and side[d].halo == rank and place[d].outside > 1:
-            others += 1
-            other, other_most = coef[rank, d] * place[d].across, bounds[d] // place[d].across - 1
-    if others > 1:
-        return True, True, True
-    reaches = False
-    # The fewer multiples are tried.
-    one, two, most_one, most_two = step, other, most, other_most
-    if most > other_most:
-        one, two, most_one, most_two = other, step, other_most, most
-    for move in range(max(grid, 1), far + 1, max(grid, 1)):
-        for k in range(-most_one, most_one + 1):
-            left = abs(move - k * one)
-            reaches = reaches or (left % two == 0 and left <= most_two * two)
-    return may_cancel(step, most, other, other_most), may_cancel(step, most + 1, other, other_most), reaches
-
-
-class _Slide(NamedTuple):
-    """How the innermost loop outside a boundary slides a tile along a rank that dimensions share."""
-
-    length: int
-    step: int
-    """Indices of the tile along the rank, and by how many one iteration of the loop moves it."""
-    along: float
-    """Iterations of all loops over the rank."""
-    idle: bool
-    """Whether a loop outside leaves the data space in place."""
-    reached: bool
-    """Whether two instances may lie a step apart."""
-    cancel: bool
-    alike: bool
-    """See `windows`."""
-    plain: float
-    moved: float
-    standing: float
-    """What part of the words comes in by steps that no link serves, that links may serve, that stand."""
-
-
-@njit
-def _find_slide(case: Case, level: int, v: int, j: int, near: Ints, across: int) -> _Slide:
-    """Find how a loop over ``j`` slides the tile below a level, see `_slide`.
-
-    ``across`` is how many indices one iteration moves it.
-    """
-    coef, side, place = case.target.layer.coef[v], case.unrolled.side[v], case.scratch.place
-    coincide = case.unrolled.edge[level - 1, v].coincide
-    resting = case.target.layer.reuse[level - 1, 0].resting
-    rank = side[j].halo
-    length, along = side_of(coef, rank, case.scratch.extent), 1.0
-    far = grid = 0
-    idle = near_any = False
-    for d in range(coef.shape[1]):
-        idle = idle or (side[d].idle and place[d].outside > 1)
-        near_any = near_any or near[d] == 1
-        if side[d].halo != rank:
-            continue
-        along *= place[d].outside
-        if near[j] == 1:
-            far += coef[rank, d] * (place[d].across - place[d].extent)
-            if place[d].across > place[d].extent:
-                grid = common(grid, coef[rank, d] * place[d].extent)
-    step = coef[rank, j] * across
-    bounds = case.target.layer.bounds
-    cancel, alike, reaches = windows(coef, side, place, bounds, j, far if step >= length else 0, grid)
-    reached = 0 < step <= far and step % grid == 0
-    plain, moved, standing = 1.0, 0.0, 0.0
-    if step >= length and (cancel or reaches):
-        # Of the innermost loop's steps, no less than its least bound allows, the move is known.
-        others = 1.0 / case.grid.divisor[j, 1].value
-        plain, moved = (0.0, 1.0 - others) if reached else (1.0 - others, 0.0)
-        if cancel and (resting or coincide):
-            standing = others
-        elif cancel and not near_any:
-            plain += others
-        else:
-            moved += others
-    return _Slide(length, step, along, idle, reached, cancel, alike, plain, moved, standing)
-
-
-@njit
-def _slid_pj(case: Case, level: int, v: int, j: int, start: int, iterations: float, s: _Slide) -> float:
-    """Energy [pJ] of a data space through the boundary below a level, a run starting at a divisor, see `_slide`."""
-    axis, divisor, place = case.grid.axis, case.grid.divisor, case.scratch.place
-    edge, rate, child = case.unrolled.edge[level - 1, v], case.unrolled.rate, level - 1
-    # Steps that stand fetch nothing in Timeloop 4.
-    resting = case.target.layer.reuse[child, 0].resting
-    full, distinct = case.scratch.full_words[v], case.scratch.distinct[v]
-    if s.step >= s.length:
-        words = full * iterations
-        asked = words * (s.plain * distinct + s.moved * edge.distinct_linked)
-        filled = words * (s.plain + s.moved * edge.fill_linked)
-        sent_pj = network_pj(rate, child, v, words * s.plain, words * s.moved)
-        if not resting:
-            filled += words * s.standing * edge.fill_standing
-    else:
-        # All steps that may move like the innermost loop's fetch what is new only; all others the whole box, and
-        # no link serves those, as the box before was smaller.
-        part = 0.5 if s.cancel and resting else 1.0
-        whole = iterations / s.along if s.alike else iterations / place[j].outside
-        beyond = divisor[j, axis[j].count - 1 - start].value
-        if not s.alike and beyond > 1:
-            # Beyond the run at most those that have no loop inside but over the dimension and idle ones.
-            whole *= 0.5 * (beyond + 1) if s.idle else beyond
-        words = new_words(full, s.length, s.step) * (iterations - whole)
-        asked = part * (full * whole * distinct + words * (edge.distinct_linked if s.reached else distinct))
-        filled = part * (full * whole + words * (edge.fill_linked if s.reached else 1.0))
-        linked = part * words if s.reached else 0.0
-        sent_pj = network_pj(rate, child, v, part * (full * whole + words) - linked, linked)
-    if s.cancel or s.reached or s.moved > 0.0:
-        asked = math.floor(asked)
-        filled = math.floor(filled * (1.0 - 1e-12))
-    return float(crossing_pj(rate, child, v, asked, filled, sent_pj))
-
-
-class _Apart(NamedTuple):
-    """What a data space takes whose steps within a run may move a rank along which no two instances differ."""
-
-    space: int
-    """The data space, -1 where there is none."""
-    least_pj: float
-    """Energy [pJ] where no step does, at least."""
-    more_pj: float
-    """By how much it is more where each does."""
-
-
-@njit
-def _find_apart(case: Case, level: int, j: int, iterations: float, slides: int) -> _Apart:
-    """Find what a loop over ``j`` next outside makes of steps that links may serve, see *steps apart in a run*."""
-    scratch, unrolled, child = case.scratch, case.unrolled, level - 1
-    for i in range(slides):
-        v = scratch.slid[i]
-        near, edge = unrolled.near[level, v], unrolled.edge[child, v]
-        least_pj = more_pj = np.inf
-        for outer in range(level, unrolled.inside.shape[0]):
-            if outer > level and unrolled.factors[outer, j] == 1:
-                continue
-            s = _find_slide(case, level, v, j, near, scratch.place[j].tile_size * unrolled.inside[outer, j])
-            if s.step < s.length or s.moved + s.standing == 0.0:
-                more_pj = 0.0
-                break
-            words, distinct = scratch.full_words[v] * iterations, scratch.distinct[v]
-            asked, filled = s.plain * distinct + s.moved * edge.distinct_linked, s.plain + s.moved * edge.fill_linked
-            linked, brought = edge.distinct_linked, edge.fill_linked
-            if s.standing > 0.0:
-                linked, brought = 0.0, edge.fill_standing
-                filled += s.standing * brought if not case.target.layer.reuse[child, 0].resting else 0.0
-            sent_pj = network_pj(unrolled.rate, child, v, words * s.plain, words * s.moved)
-            least_pj = min(least_pj, crossing_rate_pj(unrolled.rate, child, v, words * asked, words * filled) + sent_pj)
-            whole = words * (asked + distinct - linked), words * (filled + 1.0 - brought)
-            sent_pj = network_pj(unrolled.rate, child, v, words * (s.plain + 1.0), words * (s.moved - 1.0))
-            whole_pj = crossing_rate_pj(unrolled.rate, child, v, whole[0], whole[1]) + sent_pj
-            more_pj = min(more_pj, whole_pj - least_pj)
-        if more_pj > 0.0:
-            return _Apart(v, least_pj, more_pj)
-    return _Apart(-1, 0.0, 0.0)
-
-
-@njit
-def _split_run(case: Case, level: int, v: int, kind: int) -> tuple[float, float]:
-    """Return the iterations of the run outside a tile: of loops whose steps links may serve, and of those apart."""
-    place, side, axis, divisor, near = (
-        case.scratch.place,
-        case.unrolled.side[v],
-        case.grid.axis,
-        case.grid.divisor,
-        case.unrolled.near[level, v],
-    )
-    together = apart = 1.0
-    for d in range(axis.shape[0]):
-        if axis[d].kind != kind:
-            continue
-        sole = not side[d].idle and near[d] == 0
-        for e in range(axis.shape[0]):
-            # Two dimensions of a rank may cancel out.
-            if sole and e != d and side[d].halo >= 0 and side[e].halo == side[d].halo and axis[e].kind == kind:
-                sole = False
-        own = divisor[d, case.scratch.start[d]].value / place[d].tile_size
-        if sole:
-            apart *= own
-        else:
-            together *= own
-    return together, apart
-
-
-@njit
-def _apart_pj(case: Case, level: int, kind: int, apart: _Apart, idles: int) -> float:
-    """Energy [pJ] of a data space whose steps may be apart, and of those that the run leaves in place, at least.
-
-    A shorter run leaves fewer steps apart, and lets those that it leaves in place be asked for more often. Both are
-    linear in the inverse of its iterations, so that the longest or none costs least.
-    """
-    scratch, child, rate = case.scratch, level - 1, case.unrolled.rate
-    together, iterations = _split_run(case, level, apart.space, kind)
-    least_pj = np.inf
-    for times in (1.0, iterations):
-        total_pj = apart.least_pj + apart.more_pj * (1.0 - 1.0 / times) / together
-        for i in range(idles):
-            v = scratch.idle[i]
-            words = scratch.sure_words[v] / _trailing(case, v, kind) * (iterations / times)
-            total_pj += crossing_rate_pj(rate, child, v, words * scratch.distinct[v], words)
-            total_pj += network_pj(rate, child, v, words, 0.0)
-        least_pj = min(least_pj, total_pj)
-    return least_pj
-
-
-@njit
-def _slide(
-    case: Case, level: int, v: int, j: int, first: int, iterations: float, near: Ints, slide_pj: Floats
-) -> None:  # fmt: skip
-    """Add the energy [pJ] of a data space through the boundary below a level, a loop over ``j`` being next outside.
-
-    Beyond a level that unrolls ``j`` it moves the tile further: the least counts (*strides beyond an unrolling*).
-
-    Parameters
-    ----------
-    first
-        Divisor index of the first start of the run along ``j``; all further out that the tile divides are added to.
-    iterations
-        Product of all temporal iterations outside.
-    near
-        Of `Unrolled.near`, of the data space at the level; of no dimension where no link serves.
-    slide_pj
-        By start of the run.
-    """
-    divisor, place, unrolled = case.grid.divisor, case.scratch.place, case.unrolled
-    own = _find_slide(case, level, v, j, near, place[j].across)
-    for start in range(first, case.grid.axis[j].count):
-        if divisor[j, start].value % place[j].tile_size != 0:
-            continue
-        least_pj = _slid_pj(case, level, v, j, start, iterations, own)
-        for outer in range(level + 1, unrolled.inside.shape[0]):
-            if unrolled.factors[outer, j] > 1:
-                beyond = _find_slide(case, level, v, j, near, place[j].tile_size * unrolled.inside[outer, j])
-                least_pj = min(least_pj, _slid_pj(case, level, v, j, start, iterations, beyond))
-        slide_pj[start] += least_pj
+from jouleloop.optimum.slide import slide, windows
+from jouleloop.optimum.words import boxes_of
 
 
 @njit
@@ -292,7 +39,7 @@ def _resumed_pj(case: Case, level: int, v: int, iterations: float, least_pj: flo
         if side[j].halo >= 0 and scratch.place[j].outside > 1:
             whole = axis[j].count - 1
             resumed_pj[whole] = 0.0
-            _slide(case, level, v, j, whole, iterations, scratch.nowhere, resumed_pj)
+            slide(case, level, v, j, whole, iterations, scratch.nowhere, resumed_pj)
             least_pj = resumed_pj[whole] if first else min(least_pj, resumed_pj[whole])
             first = False
     return least_pj
@@ -643,9 +390,8 @@ def _price_runs(
     whole = level == case.keep.shape[0] - 1 or (kind >= 0 and axis[j].whole)
     idles, slides, base_pj = _price_unstarted(case, level, j, iterations, whole)
     found = False
-    apart = _Apart(-1, 0.0, 0.0)
-    if case.links.entry.shape[0] > 0 and kind >= 0 and idles > 0:
-        apart = _find_apart(case, level, j, iterations, slides)
+    told = case.links.entry.shape[0] > 0 and kind >= 0 and idles > 0
+    linked = find_linked(case, level, j, iterations, slides, idles) if told else Linked(-1, 0.0, 0.0)
     state = first_start(axis, grid.sole[level], grid.pair_of, grid.state[level], index, kind, whole, start)
     while state >= 0:
         inner = state if stay else -1
@@ -658,8 +404,8 @@ def _price_runs(
                 value += scratch.slide_pj[start[j]]
             for i in range(idles):
                 value += _trailing_pj(case, level, scratch.idle[i], kind, iterations)
-            if apart.space >= 0 and value < left_pj:
-                value = max(value, least_pj + _apart_pj(case, level, kind, apart, idles))
+            if linked.space >= 0 and value < left_pj:
+                value = max(value, least_pj + linked_pj(case, level, kind, linked, idles))
             if value < left_pj:
                 enter[grid.base[level, j] + state] = value
                 found = scratch.left[j] = True
@@ -698,27 +444,20 @@ def _price_unstarted(
     for i in range(slides):
         v = scratch.slid[i]
         first = axis[j].count - 1 if whole or kind < 0 else scratch.tile[j]
-        _slide(case, level, v, j, first, iterations, case.unrolled.near[level, v], scratch.slide_pj)
+        slide(case, level, v, j, first, iterations, case.unrolled.near[level, v], scratch.slide_pj)
     if slides > 0 and kind < 0:
         base_pj += scratch.slide_pj[axis[j].count - 1]
     return idles, slides, base_pj
 
 
 @njit
-def _trailing(case: Case, v: int, kind: int) -> float:
-    """Return the iterations of the run outside a tile that leave a data space in place."""
-    side, scratch, grid = case.unrolled.side[v], case.scratch, case.grid
+def _trailing_pj(case: Case, level: int, v: int, kind: int, iterations: float) -> float:
+    """Energy [pJ] of a data space through the boundary below a level, the run outside leaving it in place."""
+    side, scratch, grid, child = case.unrolled.side[v], case.scratch, case.grid, level - 1
     trailing = 1.0
     for d in range(side.shape[0]):
         if side[d].idle and grid.axis[d].kind == kind:
             trailing *= grid.divisor[d, scratch.start[d]].value / scratch.place[d].tile_size
-    return trailing
-
-
-@njit
-def _trailing_pj(case: Case, level: int, v: int, kind: int, iterations: float) -> float:
-    """Energy [pJ] of a data space through the boundary below a level, the run outside leaving it in place."""
-    scratch, child, trailing = case.scratch, level - 1, _trailing(case, v, kind)
     words = scratch.sure_words[v] / trailing
     asked, filled = float(math.floor(words * scratch.distinct[v])), float(math.floor(words))
     sent_pj = network_pj(case.unrolled.rate, child, v, words, 0.0)

@@ -72,11 +72,11 @@ class Lattice(NamedTuple):
         By axis and run the run of one prime more, or -1.
     valid
         By tile and run, whether the run has room outside the tile.
-    alone
-        The runs that leave a data space in place that shares a rank.
     apart
-        By run, data space and ranks of it as bits: the share of all steps that move another rank within the run. See
-        *steps apart in a run*.
+        The runs that leave a data space in place that shares a rank.
+    unlinked
+        By run, data space and ranks along which instances differ, as bits: the share of steps that loops of the run
+        over another rank take, at least.
     """
 
     digit: Ints
@@ -97,8 +97,8 @@ class Lattice(NamedTuple):
     first: Ints
     longer: Ints
     valid: Bools
-    alone: Ints
-    apart: Floats
+    apart: Ints
+    unlinked: Floats
 
 
 def new_lattice(layer: LayerArrays, side: Records) -> Lattice:
@@ -148,31 +148,27 @@ def new_lattice(layer: LayerArrays, side: Records) -> Lattice:
         np.array(longer, np.int64).T.copy(),
         np.ascontiguousarray((digit[:, None, :] + run <= most).all(axis=2)),
         np.flatnonzero((saved[:, shared] > 1.0).any(axis=1)),
-        _apart(layer, side, run, axes),
+        unlinked_shares(side, run, axes),
     )
 
 
-def _apart(layer: LayerArrays, side: Records, run: Ints, axes: list[tuple[int, int, int]]) -> Floats:
-    """Return `Lattice.apart`; ``run``: powers by run and axis."""
-    ranks, dims = shared_ranks(side["halo"]), np.array([d for d, *_ in axes])
-    held = np.ones((len(run), len(layer.bounds)))
+def unlinked_shares(side: Records, run: Ints, axes: list[tuple[int, int, int]]) -> Floats:
+    """Return `Lattice.unlinked`; ``run``: powers by run and axis."""
+    ranks, held = shared_ranks(side["halo"]), np.ones((len(run), side.shape[1]))
     for a, (d, prime, _) in enumerate(axes):
         held[:, d] *= float(prime) ** run[:, a]
-    apart = np.zeros((len(run), len(ranks), 2 ** max(map(len, ranks))))
+    found = np.zeros((len(run), len(ranks), 2 ** max(map(len, ranks))))
     for v, own in enumerate(ranks):
-        for near in range(2 ** len(own)):
-            moves = ~side["idle"][v] & np.isin(np.arange(len(layer.bounds)), dims)
-            others = np.zeros(len(layer.bounds), np.bool_)
+        for near in range(found.shape[2]):
+            others, counts = ~side["idle"][v], np.ones(len(run), np.bool_)
             for a, r in enumerate(own):
                 mine = side["halo"][v] == r
+                others &= ~(mine & bool(near >> a & 1))
                 # Two dimensions of a rank may cancel out.
-                others |= mine & bool(near >> a & 1)
-                several = (held[:, mine] > 1).sum(axis=1) > 1
-                apart[several, v, near] = -1.0
-            times = held[:, moves & ~others].prod(axis=1)
-            share = (1.0 - 1.0 / times) / held[:, ~(moves & ~others)].prod(axis=1)
-            apart[:, v, near] = np.where(apart[:, v, near] < 0.0, 0.0, share)
-    return apart
+                counts &= (held[:, mine] > 1).sum(axis=1) < 2
+            share = (1.0 - 1.0 / held[:, others].prod(axis=1)) / held[:, ~others].prod(axis=1)
+            found[:, v, near] = np.where(counts, share, 0.0)
+    return found
 
 
 def guards_of(most: Ints, packed: Ints) -> int:

@@ -192,7 +192,7 @@ def lower(lattice: Lattice, edge: Edge, x: int, k: int, line: Floats, out: Float
             total = line[n] + more_pj
             out[n] = min(out[n], total)
     if more_pj > 0.0:
-        for n in lattice.alone:
+        for n in lattice.apart:
             if line[n] < out[n]:
                 out[n] = min(out[n], line[n] + shared_pj(lattice, edge, k, x, y, n, 0.0))
 
@@ -246,8 +246,8 @@ def shared_pj(lattice: Lattice, edge: Edge, k: int, x: int, y: int, n: int, save
     for v in range(edge.kept.shape[0]):
         if edge.kept[v] and lattice.shared[v]:
             held = saved if saved > 0.0 else lattice.saved[n, v]
-            apart = 0.0 if n < 0 else lattice.apart[n, v, edge.fan.windows.near[v, edge.fan.window[k, v]]]
-            total += _crossed_pj(lattice, edge, v, k, x, y, 1.0 / held, lattice.rest[v, y] > held, apart)
+            unlinked = 0.0 if n < 0 else lattice.unlinked[n, v, edge.fan.windows.near[v, edge.fan.window[k, v]]]
+            total += _crossed_pj(lattice, edge, v, k, x, y, 1.0 / held, lattice.rest[v, y] > held, unlinked)
     return total
 
 
@@ -268,13 +268,13 @@ def least_shared(lattice: Lattice, edge: Edge, k: int, x: int, y: int) -> float:
 
 @njit(inline="always")
 def _crossed_pj(
-    lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, share: float, falls: bool, apart: float
+    lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, share: float, falls: bool, unlinked: float
 ) -> float:
     """Energy [pJ] of a data space that shares a rank, a share of whose words comes into the tiles x in each iteration.
 
     ``falls``: whether loops outside may fall back while a dimension goes on that leaves it in place. No nest is known
-    that needs it: where no other step serves, what is handed on then was asked for in the same iteration. ``apart``:
-    the share of steps that no link serves, and that fetch whole boxes.
+    that needs it: where no other step serves, what is handed on then was asked for in the same iteration. ``unlinked``:
+    the share of steps that fetch whole boxes over no link.
     """
     price, windows = edge.price[v], edge.fan.windows
     own, pose, back = edge.fan.window[k, v], windows.pose[v, x], int(falls)
@@ -288,8 +288,8 @@ def _crossed_pj(
             if windows.slides[v, own, pose, a] & loops == 0:
                 words = max(words, lattice.boxes[v, x] * (lattice.moves[v, a, x] if stands else 1.0))
             words = min(words, lattice.boxes[v, x])
-            whole = min(words, apart * lattice.boxes[v, x])
-            asked = whole * windows.all_boxes[v, own, pose] + (words - whole) * boxes[rank]
+            whole = min(words, unlinked * lattice.boxes[v, x])
+            asked = whole * windows.unlinked[v, own, pose] + (words - whole) * boxes[rank]
             least_pj = min(least_pj, _passed_pj(edge, v, k, words * into, instances[rank], asked * outside))
     if least_pj == np.inf:
         words = lattice.boxes[v, x]

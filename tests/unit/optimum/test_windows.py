@@ -6,7 +6,7 @@ import random
 import numpy as np
 
 from jouleloop.optimum.arrays import AXIS, PLACE, REACH, SIDE
-from jouleloop.optimum.bounds import windows
+from jouleloop.optimum.slide import windows
 from jouleloop.optimum.words import find_reach, offsets_of, values_of
 from jouleloop.proof.boxes import values
 
