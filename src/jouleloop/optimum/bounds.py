@@ -405,7 +405,7 @@ def _price_runs(
             for i in range(idles):
                 value += _trailing_pj(case, level, scratch.idle[i], kind, iterations)
             if linked.space >= 0 and value < left_pj:
-                value = max(value, least_pj + linked_pj(case, level, kind, linked, idles))
+                value = max(value, least_pj + linked_pj(case, level, j, linked, idles))
             if value < left_pj:
                 enter[grid.base[level, j] + state] = value
                 found = scratch.left[j] = True

@@ -70,14 +70,14 @@ def _linked_pj(case: Case, level: int, v: int, j: int, iterations: float, across
 
 
 @njit
-def linked_pj(case: Case, level: int, kind: int, linked: Linked, idles: int) -> float:
+def linked_pj(case: Case, level: int, j: int, linked: Linked, idles: int) -> float:
     """Energy [pJ] of a data space that links serve and of those that the run leaves in place, at least.
 
     A shorter run has fewer loops over other ranks, and lets those that it leaves in place be asked for more often. Both
     are linear in the inverse of its iterations, so that the longest run or the shortest costs least.
     """
     scratch, child, rate = case.scratch, level - 1, case.unrolled.rate
-    together, iterations = _split_run(case, level, linked.space, kind)
+    together, iterations = _split_run(case, level, linked.space, j)
     least_pj = np.inf
     for times in (1.0, iterations):
         total_pj = linked.least_pj + linked.more_pj * (1.0 - 1.0 / times) / together
@@ -93,15 +93,18 @@ def linked_pj(case: Case, level: int, kind: int, linked: Linked, idles: int) -> 
 
 
 @njit
-def _split_run(case: Case, level: int, v: int, kind: int) -> tuple[float, float]:
-    """Return the iterations of the longest run: of loops whose steps links may serve, and of those over other ranks."""
+def _split_run(case: Case, level: int, v: int, j: int) -> tuple[float, float]:
+    """Return the iterations of the longest run, of ``j`` and loops whose steps links may serve, and of others.
+
+    The latter move a rank along which no two instances differ.
+    """
     scratch, axis, divisor = case.scratch, case.grid.axis, case.grid.divisor
     side, near = case.unrolled.side[v], case.unrolled.near[level, v]
-    together = others = 1.0
+    kind, together, others = axis[j].kind, 1.0, 1.0
     for d in range(axis.shape[0]):
         if axis[d].kind != kind:
             continue
-        alone = not side[d].idle and near[d] == 0
+        alone = d != j and not side[d].idle and near[d] == 0
         for e in range(axis.shape[0] if side[d].halo >= 0 else 0):
             # Two dimensions of a rank may cancel out.
             alone = alone and (e == d or axis[e].kind != kind or side[e].halo != side[d].halo)
