@@ -326,9 +326,10 @@ STAND = np.dtype(
         ("diving", np.bool_),
         # What the kernel wants before it can go on.
         ("wants", np.int64),
-        # Nests evaluated before the part was begun.
+        # Nests evaluated and work done before the part was begun.
         ("begun", np.int64),
-        # Nests of a part that are evaluated before floors are asked for, and the part that they are of (-1: none).
+        ("began", np.int64),
+        # Work on a part before floors are asked for, and the part that they are of (-1: none).
         ("raise_after", np.int64),
         ("raised", np.int64),
     ],

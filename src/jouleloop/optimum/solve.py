@@ -73,8 +73,8 @@ from jouleloop.signals import struck
 _DIVE_TICKS, _MOST_DIVES, _TABLES_A_DIVE = 20_000, 8, 8
 #: Nests of a part that are evaluated before its neighbours are counted.
 _NESTS_BEFORE = 64
-#: Nests of a part that are evaluated before groups raise its tables.
-RAISE_AFTER = 64
+#: Work on a part before groups raise its tables, which takes about as long.
+RAISE_AFTER = 2_000
 #: Up to how many instances they are as many: with windows the model looks at each.
 _INSTANCES = 256
 #: Work of the parts that follow from one, and of a part that is opened without tables.
@@ -183,7 +183,7 @@ def _take_part(case: Case, path: Path, parts: Parts, tally: Tally, stack: Stack)
             stand[0].dives += 1
             stand[0].diving = True
     stand[0].current = part
-    stand[0].begun = counters[0].visited
+    stand[0].begun, stand[0].began = counters[0].visited, counters[0].ticks
     start_descent(path, case.tables.passes, stand[0].points, bound_pj, stack)
     return True
 
@@ -195,10 +195,9 @@ def _table_ticks(case: Case) -> int:
 
 
 @njit
-def _patience(case: Case, nests: int) -> int:
-    """Return how many nests of a part are evaluated before more is found out: fewer where each takes long."""
-    instances = int(case.unrolled.instances[0]) if has_windows(case.mesh) else 0
-    return int(max(1, nests * _INSTANCES // max(_INSTANCES, instances)))
+def _nests_before(case: Case) -> int:
+    """Return how many nests of a part are evaluated before its neighbours are counted: fewer where each takes long."""
+    return int(max(1, _NESTS_BEFORE * _INSTANCES // max(_INSTANCES, int(case.unrolled.instances[0]))))
 
 
 @njit
@@ -221,12 +220,11 @@ def _search_part(
     pause, ask = counters[0].pause, case.mesh.ask[0]
     looks = tally.log.used[0] < 0 and not ask.asked and has_windows(case.mesh)
     raises = stand[0].raised != part and stand[0].raise_after < NEVER
-    nests = _patience(case, stand[0].raise_after) if raises else NEVER
+    # Of the part, not of the slice: slices hang on the clock.
     if looks:
-        nests = min(nests, _patience(case, _NESTS_BEFORE))
-    if nests < NEVER:
-        # Of the part, not of the slice: slices hang on the clock.
-        counters[0].enough = stand[0].begun + nests
+        counters[0].enough = stand[0].begun + _nests_before(case)
+    if raises:
+        counters[0].pause = min(pause, stand[0].began + stand[0].raise_after)
     if stand[0].diving:
         counters[0].pause = counters[0].ticks + max(_DIVE_TICKS, _table_ticks(case))
         counters[0].enough = counters[0].visited + 1
@@ -246,7 +244,7 @@ def _search_part(
             stand[0].dives -= 1
         if not ended:
             _wait(parts, part)
-    elif not ended and seen and raises:
+    elif not ended and raises and counters[0].ticks >= stand[0].began + stand[0].raise_after:
         # It begins anew, with floors.
         stand[0].wants, stand[0].raised = FLOORS, part
         parts.stage[part] = SPREAD
