@@ -17,8 +17,8 @@ from jouleloop.optimum.units import shares_of_steps, sure_shares, words_together
 from jouleloop.optimum.windows import windows_of
 from jouleloop.optimum.words import boxes_by_row, values_of
 
-#: Unrollings of a group whose instances are looked at one by one, and of one whose factors are not looked at.
-_FEW, _MANY = 16, 10_000
+#: Unrollings of a group whose factors are not looked at one by one.
+_MANY = 10_000
 
 
 class _Rows(NamedTuple):
@@ -91,6 +91,9 @@ class Boundaries:
         self._arranged = self._entries()
         self.partition = np.array([float(box_words(coef, self.layer.bounds)) for coef in self.layer.coef])
         self._fans: dict[tuple[int, int, bytes], Fan] = {}
+        #: What `_seen_apart` has found, and what tells the factors of dimensions apart.
+        self._seen: dict[tuple[int, int, tuple[int, ...]], float] = {}
+        self._code = np.sqrt(np.arange(2.0, len(self.layer.bounds) + 2.0))
 
     def _rows(self, k: int, row: Ints, mesh: tuple[int, int]) -> _Rows:
         """Return what the factors of a level mean, shape (rows, …): powers of primes, instances, and by data space.
@@ -239,18 +242,25 @@ class Boundaries:
 
         Fan-outs from ``first`` on hand nothing on, so that each instance takes all values of its own indices.
         """
-        if len(group.ids) > _FEW:
+        if len(group.ids) > _MANY:
             return 1.0
-        bounds, least = self.layer.bounds, np.inf
-        for ids in group.ids:
-            factors = np.ones_like(bounds)
-            for k in range(first, len(ids)):
-                factors *= self.parts.row[k][ids[k]]
-            for row in self.layer.coef[v]:
-                if np.count_nonzero(row) > 1:
-                    own = values_of(row, bounds // factors, bounds) * float(factors[row != 0].prod())
-                    least = min(least, own / values_of(row, bounds, bounds))
+        factors = np.prod([self.parts.row[k][own] for k, own in enumerate(group.ids.T) if k >= first], axis=0)
+        least = np.inf
+        for r, row in enumerate(self.layer.coef[v]):
+            if np.count_nonzero(row) > 1:
+                own = np.where(row != 0, factors, 1) if factors.ndim else np.ones((1, len(row)), np.int64)
+                _, at = np.unique(own @ self._code, return_index=True)
+                least = min(least, *(self._seen_apart(v, r, tuple(own[n].tolist())) for n in at))
         return max(1.0, least)
+
+    def _seen_apart(self, v: int, r: int, factors: tuple[int, ...]) -> float:
+        """Return how many times the values of a rank so many instances take at least, that each see a part of it."""
+        key = v, r, factors
+        if key not in self._seen:
+            row, bounds, own = self.layer.coef[v, r], self.layer.bounds, np.array(factors)
+            values = values_of(row, bounds // own, bounds) * float(own.prod())
+            self._seen[key] = values / values_of(row, bounds, bounds)
+        return self._seen[key]
 
     def price(self, group: Unrollings, child: int, kept: Bools, parents: Sequence[int], top: int) -> Records:
         """Return what the boundary outside a level costs, see `PRICE`.

@@ -226,7 +226,11 @@ class Walk:
         """Return those of some unrollings that have the multicasts told, and that columns leave without tables."""
         ids = self.groups.parts.ids
         for one in told:
-            own = own[np.isclose(self.boundaries.multicast(ids[own], one.space, one.first, one.last), one.instances, 1e-9, 0.0)]
+            own = own[
+                np.isclose(
+                    self.boundaries.multicast(ids[own], one.space, one.first, one.last), one.instances, 1e-9, 0.0
+                )
+            ]
         sketch_pj = self.groups.base_pj[own]
         for v, some in enumerate(columns):
             key = (v, *some)
@@ -352,7 +356,9 @@ class Walk:
         """Return how many instances may ask for one box of a data space across some fan-outs, the most first."""
         key = (v, first, last)
         if key not in self._feasible:
-            self._feasible[key] = np.unique(self.boundaries.multicast(self.groups.whole.ids, *key).round(_DIGITS))[::-1].tolist()
+            self._feasible[key] = np.unique(self.boundaries.multicast(self.groups.whole.ids, *key).round(_DIGITS))[
+                ::-1
+            ].tolist()
         return self._feasible[key]
 
     def _beyond(

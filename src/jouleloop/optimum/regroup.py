@@ -1,6 +1,7 @@
 """What no bound of a group of unrollings leaves out, as the subproblems that a long search begins anew with."""
 
 from collections.abc import Callable, Generator, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,12 +9,9 @@ from jouleloop.model.arrays import Bools, Floats, Ints
 from jouleloop.optimum.arrays import PART, SPREAD, Parts
 from jouleloop.optimum.group_walk import Left, Walk
 from jouleloop.optimum.groups import Groups, kept_of
-from jouleloop.optimum.parts import MOST_PARTS
 
-#: Unrollings of which each takes its own tables, and most groups of one choice.
-_FEW, _MOST_GROUPS = 64, 400
-#: Most tables of ways and of groups: where bounds are so weak that it takes more, the search goes on as before.
-_MOST_TABLES = 10_000
+#: Unrollings that are not split any more, and most groups of one choice.
+_FEW, _MOST_GROUPS = 1, 400
 #: Most tables of ways before multicasts are told apart.
 _SOME_TABLES = 200
 #: Most unrollings of all ways together: to split more takes too many tables.
@@ -30,7 +28,9 @@ class Walks:
         #: By whether multicasts are told apart; else nodes are states.
         self._made: dict[bool, Walk] = {}
 
-    def ways(self, limit_pj: float) -> Generator[int | float, None, list[Left] | None]:
+    def ways(
+        self, limit_pj: float, most: "Callable[[], Most]"
+    ) -> Generator[int | float, None, list[Left] | None]:  # fmt: skip
         """Yield as `regrouped`; return what is left of all choices and unrollings, none where that takes too long."""
         made = self._made
         if not any(walk.serves(limit_pj) for walk in made.values()):
@@ -45,7 +45,7 @@ class Walks:
         if True not in made or not made[True].serves(limit_pj):
             return None
         made[True].limit_to(limit_pj)
-        return (yield from _followed(made[True], _MOST_TABLES))
+        return (yield from _followed(made[True], most().tables))
 
     def _begin(self, limit_pj: float) -> Iterator[int | float]:
         """Make a walk of states, unless it is less work to tell multicasts apart at once."""
@@ -66,21 +66,28 @@ class Walks:
             yield min(walk.limit_pj, walk.bound_pj)
 
 
-def regrouped(walks: Walks, limit_pj: float, most: Callable[[], int]) -> Iterator[int | float | Parts]:
+class Most(NamedTuple):
+    """How many parts may be left, and how many tables of ways and of groups may be filled to find them."""
+
+    parts: int
+    tables: int
+
+
+def regrouped(walks: Walks, limit_pj: float, most: Callable[[], Most]) -> Iterator[int | float | Parts]:
     """Yield the work of each bound; last, the parts that no bound of a group leaves out, unless they are too many.
 
     Every mapping that costs no more than ``limit_pj`` is in one of them. In between comes a float: a bound [pJ] on all.
-    ``most`` is asked behind these how many parts are not too many.
+    ``most`` is asked behind these.
     """
     groups, parts = walks.groups, walks.groups.parts
     limit_pj *= 1.0 + 1e-9
     found: list[tuple[int, Ints, Floats]] = []
     total, tables, sketch_pj = 0, 0, np.empty(len(parts.ids))
     # A walk tells a bound before what takes no tables is known of each unrolling.
-    ways = yield from walks.ways(limit_pj)
+    ways = yield from walks.ways(limit_pj, most)
     if ways is None or sum(len(every) for _, every, _ in ways) > _MOST_LEFT:
         return
-    most_parts = min(most(), MOST_PARTS)
+    most_parts, most_tables = most()
     for choice, every, bound_pj in ways:
         sketch_pj[every] = groups.base_pj[every]
         for v, c in enumerate(choice):
@@ -90,7 +97,7 @@ def regrouped(walks: Walks, limit_pj: float, most: Callable[[], int]) -> Iterato
         for some, some_pj in _split(groups, kept_of(parts, number), own, bound_pj, limit_pj):
             if some is None:
                 tables += 1
-                if tables > _MOST_TABLES:
+                if tables > most_tables:
                     return
                 yield groups.lattice.valid.size
             else:

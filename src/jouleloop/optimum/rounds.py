@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from jouleloop.model.arrays import Records
 from jouleloop.optimum.arrays import Parts
 from jouleloop.optimum.parts import MOST_PARTS
-from jouleloop.optimum.regroup import Walks, regrouped
+from jouleloop.optimum.regroup import Most, Walks, regrouped
 
 #: How far a limit is above the bound at least, and how near the incumbent it stands instead of one between.
 _LEAST, _NEAR = 1.005, 1.02
 #: Most subproblems of the first round; a later one has at most twice as many as any before, if that are more.
 _MOST_AT_FIRST = 10_000
+#: Most tables of a round, and most subproblems and tables where no lower limit helps.
+_MOST_TABLES, _MOST = 10_000, Most(MOST_PARTS, 1_000_000)
 #: What of a limit no mapping is below once its round is over; the rest covers rounding.
 _ROUNDING = 1.0 - 1e-9
 
@@ -92,12 +94,12 @@ class Rounds:
 
     def _ask(self, limit_pj: float) -> Iterator[int | float | Parts]:
         self._asked_pj = limit_pj
-        return regrouped(self.walks, limit_pj, self.most_parts)
+        return regrouped(self.walks, limit_pj, self.most)
 
     @property
     def _may_lower(self) -> bool:
         return 0.0 < self.bound_pj * _LEAST < self._asked_pj
 
-    def most_parts(self) -> int:
-        """Return how many subproblems a round may leave; where no lower limit helps, as many as there are."""
-        return self._most_parts if self._may_lower else MOST_PARTS
+    def most(self) -> Most:
+        """Return how many subproblems a round may leave, by how many tables; more where no lower limit helps."""
+        return Most(self._most_parts, _MOST_TABLES) if self._may_lower else _MOST
