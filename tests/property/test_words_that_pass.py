@@ -86,7 +86,7 @@ def test_a_level_is_asked_for_no_less_than_is_said_to_pass(
                 priced = Groups(search.solver.case, parts).boundaries
                 known[row.tobytes()] = (
                     priced.least_words(priced.group(ids), INPUTS, LEVEL, LEVEL),
-                    priced.multicast(ids, INPUTS, LEVEL, LEVEL)[0],
+                    priced.multicast(ids, INPUTS, LEVEL, LEVEL, mean=True)[0],
                     priced.lattice.volume[INPUTS],
                 )
             words, alike, volume = known[row.tobytes()]

@@ -26,6 +26,7 @@ class _Rows(NamedTuple):
 
     shift: Ints
     instances: Floats
+    chained: Floats
     alike: Floats
     linked: Floats
     share: Floats
@@ -111,7 +112,7 @@ class Boundaries:
         )
         spaces = len(coef)
         used = row.prod(axis=1).astype(float)
-        alike, linked, share, passed = (np.ones((len(row), spaces)) for _ in range(4))
+        chained, alike, linked, share, passed = (np.ones((len(row), spaces)) for _ in range(5))
         charge, sent_pj = self.parts.charge[:, k : k + 1, : len(row)], np.zeros((len(row), spaces))
         for v in range(spaces):
             halo = side["halo"][v]
@@ -121,14 +122,14 @@ class Boundaries:
                 # Links may serve units in steps that stand, so that words go less far.
                 near = k == 0 and (halo >= 0).any()
                 sent_pj[:, v] = charge[v, 0]["word_pj"] if near else charge[v, 0]["filled_pj"][:, PLAIN] / boxes
-            passed[:, v], alike[:, v] = self._passed(row, v, mesh)
+            passed[:, v], alike[:, v], chained[:, v] = self._passed(row, v, mesh)
             for r in range(len(coef[v])):
                 share[:, v] = np.minimum(share[:, v], 1.0 / row[:, halo == r].prod(axis=1))
         plain = (coef != 0).any(axis=1) & (side["halo"] < 0)
         parted = np.stack([np.where(own, 1, row).prod(axis=1) for own in plain], axis=1).astype(float)
         idle = np.stack([np.where(own, row, 1).prod(axis=1) for own in side["idle"]], axis=1).astype(float)
         last = alike, 1.0 / alike  # of fan-outs next to the units see `_of_units`
-        return _Rows(shift.astype(np.int64), used, alike, linked, share, parted, idle, passed, *last, sent_pj)
+        return _Rows(shift.astype(np.int64), used, chained, alike, linked, share, parted, idle, passed, *last, sent_pj)
 
     def _of_units(self, k: int, row: Ints) -> _Rows:
         """Return the rows of a level whose factors may be those next to the units, with what the units ask for.
@@ -175,21 +176,21 @@ class Boundaries:
                         stands[-1][v] = max(stands[-1][v], words * own_stands)
         return entries, np.array(rows, np.int64), np.array(served), np.array(stands)
 
-    def _passed(self, row: Ints, v: int, mesh: tuple[int, int]) -> tuple[Floats, Floats]:
+    def _passed(self, row: Ints, v: int, mesh: tuple[int, int]) -> tuple[Floats, Floats, Floats]:
         """Return by row the share of a data space's words that a level which keeps nothing asks for, at least.
 
-        And how many instances ask for one box there at most, in the mean.
+        And how many instances ask for one box there at most, in the mean and of all.
         """
-        share, mean = np.ones(len(row)), np.ones(len(row))
+        share, mean, largest = (np.ones(len(row)) for _ in range(3))
         bounds, left = self.layer.bounds.tolist(), MOST_LAID_OUT
         repeats = bool(self.layer.reuse["no_temporal_reuse"][:, v].any())
         # Those of few instances first, which take the least work.
         for n in np.argsort(row.prod(axis=1), kind="stable").tolist():
             factors = row[n].tolist()
             ranks = list(unrolled_ranks(self.layer.coef[v], factors, bounds))
-            passed = words_passed(ranks, factors, mesh, left, repeats=repeats)
-            share[n], mean[n], left = passed.share, passed.mean, left - passed.laid_out
-        return share, mean
+            share[n], mean[n], largest[n], laid_out = words_passed(ranks, factors, mesh, left, repeats=repeats)
+            left -= laid_out
+        return share, mean, largest
 
     def group(self, ids: Ints) -> Unrollings:
         """Return a group of some unrollings; ``ids`` has by unrolling and level the number of its row."""
@@ -217,14 +218,14 @@ class Boundaries:
             left = (factors < self.layer.bounds).any(axis=0)
         return int(bits_of(left))
 
-    def multicast(self, ids: Ints, v: int, first: int, last: int) -> Floats:
+    def multicast(self, ids: Ints, v: int, first: int, last: int, *, mean: bool = False) -> Floats:
         """Return by unrolling how many instances ask for one box of a data space across some fan-outs, the last too.
 
-        At most, in the mean of all boxes.
+        At most: of all boxes, or in their mean.
         """
         product = np.ones(len(ids))
         for row, own in zip(self.rows[first : last + 1], ids.T[first : last + 1], strict=True):
-            product *= row.alike[own, v]
+            product *= (row.alike if mean else row.chained)[own, v]
         return product
 
     def least_words(self, group: Unrollings, v: int, first: int, last: int) -> float:
@@ -291,7 +292,7 @@ class Boundaries:
         """Return what a data space takes at the boundary outside a level, see `price`."""
         levels, read_write = self.hardware.levels, self.layer.read_write[v]
         shared, price = bool(self.lattice.shared[v]), np.zeros(1, PRICE)[0]
-        price["beyond"] = self.multicast(group.ids, v, top + 1, parent).max()
+        price["beyond"] = self.multicast(group.ids, v, top + 1, parent, mean=True).max()
         price["least_words"] = self.least_words(group, v, child + 2, parent)
         price["apart"] = self._apart(group, v, child + 2) if shared and child >= 0 else 1.0
         price["loops"] = group.loops
@@ -327,25 +328,25 @@ class Boundaries:
             at = np.concatenate([self._arranged[0][n] for n in rows.tolist()])
             rows, served, stands = self._arranged[1][at], self._arranged[2][at], self._arranged[3][at]
         shift, share, window = own.shift[rows], own.share[rows], self.window[first][rows]
-        products: list[Floats] = [*(one[rows] for one in (own.linked, own.idle, own.alike)), served, stands]
+        products: list[Floats] = [*(one[rows] for one in (own.linked, own.idle, own.chained)), served, stands]
         for k in range(first + 1, top + 1):
             more, rows = self.rows[k], chosen[k]
             shift = (shift[:, None] + more.shift[rows]).reshape(-1, shift.shape[1])
             share, window = np.repeat(share, len(rows), axis=0), np.repeat(window, len(rows), axis=0)
-            times = more.alike, more.idle, more.alike, more.alike, more.stands
+            times = more.alike, more.idle, more.chained, more.alike, more.stands
             products = [(a[:, None] * b[rows]).reshape(len(shift), -1) for a, b in zip(products, times, strict=True)]
             left = np.flatnonzero((shift <= self.lattice.most).all(axis=1))
             # Many products are alike; told apart late, those of five levels take gigabytes.
             left = left[_distinct(np.concatenate([one[left] for one in (shift, share, window, *products)], axis=1))]
             shift, window = shift[left], window[left]
             share, *products = (one[left] for one in (share, *products))
-        asked, idle, alike, served, stands = products
+        asked, idle, chained, served, stands = products
         shared = self.lattice.shared
         ratio = idle / asked
-        marks = np.concatenate([shift, share * shared, ratio * shared, alike, served, stands, window], axis=1)
+        marks = np.concatenate([shift, share * shared, ratio * shared, chained, served, stands, window], axis=1)
         kept = _distinct(marks)
         shift, window = shift[kept], window[kept]
-        share, ratio, alike, served, stands = (one[kept] for one in (share, ratio, alike, served, stands))
+        share, ratio, chained, served, stands = (one[kept] for one in (share, ratio, chained, served, stands))
         classes, place = np.unique(
             np.concatenate([share * shared, ratio * shared], axis=1), axis=0, return_inverse=True
         )
@@ -353,7 +354,7 @@ class Boundaries:
         order = np.argsort(place, kind="stable")
         spaces = len(shared)
         share, ratio = np.ascontiguousarray(classes[:, :spaces]), np.ascontiguousarray(classes[:, spaces:])
-        instances = alike[order], served[order], stands[order]
+        instances = chained[order], served[order], stands[order]
         shift, place, window = shift[order], place[order], window[order]
         self._fans[key] = new_fan(self.lattice, shift, place, share, ratio, instances, window, self.windows)
         return self._fans[key]

@@ -262,7 +262,7 @@ class Fan(NamedTuple):
     share, ratio
         By class and data space that shares a rank: the share of the words that is counted as fills, and the words asked
         for over those that the tile outside tells, at least.
-    alike, served
+    chained, served
         By factors and data space, the instances that ask for one box, of all, at most, without links; and the units
         that one word serves, in the mean over steps that do not stand.
     stands
@@ -279,7 +279,7 @@ class Fan(NamedTuple):
     guards: int
     share: Floats
     ratio: Floats
-    alike: Floats
+    chained: Floats
     served: Floats
     stands: Floats
     window: Ints

@@ -5,7 +5,6 @@ how many instances ask for one box of it on the way there.
 """
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,8 +22,6 @@ from jouleloop.optimum.outside import State
 
 #: Most nodes, and most doubles of their tables together.
 _MOST_NODES, _MOST_VALUES = 20_000, 64_000_000
-#: Digits behind the point of a multicast, a mean.
-_DIGITS = 10
 #: By data space, how many instances ask for one box between the level at hand and the one that keeps it next.
 Multicasts = tuple[float, ...]
 
@@ -226,11 +223,7 @@ class Walk:
         """Return those of some unrollings that have the multicasts told, and that columns leave without tables."""
         ids = self.groups.parts.ids
         for one in told:
-            own = own[
-                np.isclose(
-                    self.boundaries.multicast(ids[own], one.space, one.first, one.last), one.instances, 1e-9, 0.0
-                )
-            ]
+            own = own[self.boundaries.multicast(ids[own], one.space, one.first, one.last) == one.instances]
         sketch_pj = self.groups.base_pj[own]
         for v, some in enumerate(columns):
             key = (v, *some)
@@ -356,9 +349,7 @@ class Walk:
         """Return how many instances may ask for one box of a data space across some fan-outs, the most first."""
         key = (v, first, last)
         if key not in self._feasible:
-            self._feasible[key] = np.unique(self.boundaries.multicast(self.groups.whole.ids, *key).round(_DIGITS))[
-                ::-1
-            ].tolist()
+            self._feasible[key] = np.unique(self.boundaries.multicast(self.groups.whole.ids, *key))[::-1].tolist()
         return self._feasible[key]
 
     def _beyond(
@@ -369,10 +360,9 @@ class Walk:
         for crossed, fan in self._classes(child + 1, top, tuple(passing) if self.tells else ()):
             left, also = [1.0] * len(after), []
             for v, m in crossed.items():
+                left[v] = node.multicasts[v] / m
                 also.append(Told(v, child + 1, top, m))
-                told = self._told(v, top + 1, after[v]) if after[v] > top else (1.0,)
-                left[v] = next((one for one in told if math.isclose(one * m, node.multicasts[v])), 0.0)
-                if left[v] == 0.0:
+                if left[v] not in (self._told(v, top + 1, after[v]) if after[v] > top else (1.0,)):
                     break
             else:
                 yield left, fan, also
@@ -384,11 +374,11 @@ class Walk:
             fan = self.boundaries.fan(self.groups.whole, first, top)
             if not passing:
                 return self._apart.setdefault(key, [({}, fan)])
-            marks = fan.alike[:, list(passing)].round(_DIGITS)
+            marks = fan.chained[:, list(passing)]
             found = []
             for mark in np.unique(marks, axis=0):
                 own = (marks == mark).all(axis=1)
-                instances = fan.alike[own], fan.served[own], fan.stands[own]
+                instances = fan.chained[own], fan.served[own], fan.stands[own]
                 shift, kind, window = fan.shift[own], fan.kind[own], fan.window[own]
                 some = new_fan(self.lattice, shift, kind, fan.share, fan.ratio, instances, window, fan.windows)
                 found.append((dict(zip(passing, mark.tolist(), strict=True)), some))
