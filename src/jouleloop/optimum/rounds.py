@@ -16,8 +16,10 @@ from jouleloop.optimum.regroup import Most, Walks, regrouped
 _LEAST, _NEAR = 1.005, 1.02
 #: Most subproblems of the first round; a later one has at most twice as many as any before, if that are more.
 _MOST_AT_FIRST = 10_000
-#: Most tables of a round, and most subproblems and tables where no lower limit helps.
-_MOST_TABLES, _MOST = 10_000, Most(MOST_PARTS, 1_000_000)
+#: Most entries of all tables of a round, and as many of them take as long as a table without any (measured).
+_MOST_ENTRIES, _ENTRIES_A_TABLE = 12_500_000_000, 250_000
+#: Most subproblems and tables where no lower limit helps.
+_MOST = Most(MOST_PARTS, 1_000_000)
 #: What of a limit no mapping is below once its round is over; the rest covers rounding.
 _ROUNDING = 1.0 - 1e-9
 
@@ -102,4 +104,7 @@ class Rounds:
 
     def most(self) -> Most:
         """Return how many subproblems a round may leave, by how many tables; more where no lower limit helps."""
-        return Most(self._most_parts, _MOST_TABLES) if self._may_lower else _MOST
+        if not self._may_lower:
+            return _MOST
+        entries = self.walks.groups.lattice.valid.size
+        return Most(self._most_parts, _MOST_ENTRIES // (_ENTRIES_A_TABLE + entries))
