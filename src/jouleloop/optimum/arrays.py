@@ -332,6 +332,8 @@ STAND = np.dtype(
         # Work on a part before floors are asked for, and the part that they are of (-1: none).
         ("raise_after", np.int64),
         ("raised", np.int64),
+        # Whether levels that keep nothing go without loops where the next one may have theirs.
+        ("empties", np.bool_),
     ],
     align=True,
 )
@@ -573,11 +575,15 @@ class UnitLinks(NamedTuple):
 
 @record
 class Case(NamedTuple):
-    """One unrolling of one layer, ready to be searched: see the parts; ``keep`` says what is stored where."""
+    """One unrolling of one layer, ready to be searched: see the parts; ``keep`` says what is stored where.
+
+    ``slots`` are the temporal ones of the part at hand, ``all_slots`` those of the mapspace (`mapspace.space.SLOT`).
+    """
 
     target: Encoded
     keep: Bools
     slots: Records
+    all_slots: Records
     unrolled: Unrolled
     grid: Grid
     tables: Tables

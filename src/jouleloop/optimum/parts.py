@@ -162,6 +162,24 @@ def is_kept(choice: int, bit: int) -> bool:
 
 
 @njit
+def _empty_levels(case: Case, empties: bool) -> None:
+    """Let levels that keep nothing go without loops where the next one may have theirs; else as constraints have it."""
+    slots, own, bounds = case.all_slots, case.slots, case.target.layer.bounds
+    for level in range(slots.shape[0]):
+        outward = empties and level + 1 < slots.shape[0]
+        for v in range(case.keep.shape[1]):
+            outward = outward and not case.keep[level, v]
+        for d in range(bounds.shape[0] if outward else 0):
+            inner, outer = slots[level, d], slots[level + 1, d]
+            outward = outward and case.unrolled.factors[level + 1, d] == 1
+            outward = outward and (inner.fixed == 1 or (inner.fixed == 0 and inner.least <= 1))
+            outward = outward and outer.fixed == 0 and outer.least <= 1 and outer.most >= bounds[d]
+            outward = outward and outer.rank == slots[level + 1, 0].rank
+        for d in range(bounds.shape[0]):
+            own[level, d].fixed = 1 if outward else slots[level, d].fixed
+
+
+@njit
 def open_part(case: Case, path: Path, parts: Parts, part: int) -> float:
     """Make a part the case at hand, without its tables; return the energy [pJ] that is certain in it."""
     u = parts.unrolling[part]
@@ -171,6 +189,7 @@ def open_part(case: Case, path: Path, parts: Parts, part: int) -> float:
     for level in range(levels):
         for v in range(spaces):
             case.keep[level, v] = is_kept(parts.choice[part], parts.bits[level, v])
+    _empty_levels(case, bool(parts.stand[0].empties))
     steps, top = parts.steps[u], levels - 1
     certain_pj = macs * case.target.compute_pj + _leaked_pj(case, steps) + prepare(case, steps, path.traffic[top])
     path.certain_pj[top] = certain_pj

@@ -6,6 +6,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import LOOP, MAX_LOOPS, Bools, Encoded, Floats, Records, WorkArrays, new_work
+from jouleloop.model.network import is_wired, takes_energy
 from jouleloop.model.price import fits
 from jouleloop.optimum.arrays import (
     ARRANGED,
@@ -357,7 +358,7 @@ class Solver:
         distances = min(MOST_KEYS, max(_KEYS, _KEYS_AN_INSTANCE * instances)) if (side["halo"] >= 0).any() else 1
         mesh = new_mesh(levels, spaces, dims, distances)
         links = no_links(len(candidates.rows[0]), spaces, layer.coef.shape[1])
-        self.case = Case(target, keep, slots, unrolled, grid, tables, scratch, mesh, links)
+        self.case = Case(target, keep, slots.copy(), slots, unrolled, grid, tables, scratch, mesh, links)
         self.path = new_path(keep, side, layer.coef.shape[1])
         self.work = new_work(levels, spaces)
         self.stack = new_stack(levels, dims, points)
@@ -446,8 +447,13 @@ class Solver:
         self.case = self.case._replace(links=find_links(self.case, self.candidates))
 
     def raise_by(self, groups: Groups | None) -> None:
-        """Let groups be floors under the tables of parts whose search takes long; none does so without groups."""
+        """Let groups be floors under the tables of parts whose search takes long; none does so without groups.
+
+        With them levels that keep nothing go without loops where the next one may have theirs, unless networks charge.
+        """
+        networks = self.case.target.hardware.networks
         self.parts.stand[0]["raise_after"] = NEVER if groups is None else RAISE_AFTER
+        self.parts.stand[0]["empties"] = groups is not None and not (takes_energy(networks) or is_wired(networks))
         if groups is not None and (self._floors is None or self._floors.groups is not groups):
             self._floors = Floors(groups)
 
