@@ -247,7 +247,7 @@ def shared_pj(lattice: Lattice, edge: Edge, k: int, x: int, y: int, n: int, save
         if edge.kept[v] and lattice.shared[v]:
             held = saved if saved > 0.0 else lattice.saved[n, v]
             unlinked = 0.0 if n < 0 else lattice.unlinked[n, v, edge.fan.windows.near[v, edge.fan.window[k, v]]]
-            total += _crossed_pj(lattice, edge, v, k, x, y, 1.0 / held, lattice.rest[v, y] > held, unlinked)
+            total += _crossed_pj(lattice, edge, v, k, x, y, held, unlinked)
     return total
 
 
@@ -258,28 +258,28 @@ def least_shared(lattice: Lattice, edge: Edge, k: int, x: int, y: int) -> float:
     for v in range(edge.kept.shape[0]):
         if edge.kept[v] and lattice.shared[v]:
             rest = lattice.rest[v, y]
-            least_pj = _crossed_pj(lattice, edge, v, k, x, y, 1.0 / rest, False, 0.0)
+            least_pj = _crossed_pj(lattice, edge, v, k, x, y, rest, 0.0)
             if rest > 1.0:
                 # A run that leaves loops outside saves half of them at most, but windows may fall back then.
-                least_pj = min(least_pj, _crossed_pj(lattice, edge, v, k, x, y, 2.0 / rest, True, 0.0))
+                least_pj = min(least_pj, _crossed_pj(lattice, edge, v, k, x, y, 0.5 * rest, 0.0))
             total += least_pj
     return total
 
 
 @njit(inline="always")
 def _crossed_pj(
-    lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, share: float, falls: bool, unlinked: float
-) -> float:
-    """Energy [pJ] of a data space that shares a rank, a share of whose words comes into the tiles x in each iteration.
+    lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, held: float, unlinked: float
+) -> float:  # fmt: skip
+    """Energy [pJ] of a data space that shares a rank, of whose iterations a run holds so many.
 
-    ``falls``: whether loops outside may fall back while a dimension goes on that leaves it in place. No nest is known
-    that needs it: where no other step serves, what is handed on then was asked for in the same iteration. ``unlinked``:
-    the share of steps that fetch whole boxes over no link.
+    Where it holds not all, loops outside may fall back while a dimension goes on that leaves it in place. No nest is
+    known that needs it: where no other step serves, what is handed on then was asked for in the same iteration.
+    ``unlinked``: the share of steps that fetch whole boxes over no link.
     """
     price, windows = edge.price[v], edge.fan.windows
-    own, pose, back = edge.fan.window[k, v], windows.pose[v, x], int(falls)
+    own, pose, back = edge.fan.window[k, v], windows.pose[v, x], int(lattice.rest[v, y] > held)
     boxes, instances = windows.boxes[v, own, pose, back], windows.instances[v, own, pose, back]
-    into, outside, least_pj = share * lattice.rest[v, x], share * lattice.rest[v, y], np.inf
+    into, outside, least_pj = lattice.rest[v, x] / held, lattice.rest[v, y] / held, np.inf
     for a in range(lattice.ranks.shape[1]):
         loops = lattice.ranks[v, a] & lattice.loops[y] & price.loops
         if loops != 0:
