@@ -62,6 +62,7 @@ def assert_bounded(search: Search, least: dict[Pair, float]) -> tuple[int, int]:
     solver = search.solver
     solver.list_all()
     solver.tell_arrangements()
+    solver.empty_levels(may=True)
     factors = search.candidates.factors.astype(np.int64)
     groups = groups_of(solver.case, solver.parts)
     tight = grouped = 0

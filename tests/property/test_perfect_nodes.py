@@ -32,7 +32,7 @@ from jouleloop.model.arrays import SPATIAL, TEMPORAL, Ints
 from jouleloop.model.evaluate import count_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum import regroup
-from jouleloop.optimum.arrays import ENERGY, SPREAD, new_best
+from jouleloop.optimum.arrays import SPREAD
 from jouleloop.optimum.descend import _bound_order
 from jouleloop.optimum.groups import Groups, groups_of
 from jouleloop.optimum.mesh import find_neighbours, has_windows
@@ -88,6 +88,8 @@ def search_of(kind: str, seed: int) -> Search | None:
     if space.rounded or not 0 < len(search.candidates.ids) * math.prod(map(len, search.columns)) <= MOST_PARTS:
         return None
     search.solver.list_all()
+    if seed % 3:
+        search.solver.tell_arrangements()
     return search
 
 
@@ -296,7 +298,7 @@ def check_part(part: Part) -> None:
 
 
 def check_groups(groups: Groups, part: Part, others: Sequence[int]) -> None:
-    """Compare bounds of groups of unrollings with the cheapest nest of one of them; walk it above floors."""
+    """Compare bounds of groups of unrollings with the cheapest nest of one of them."""
     solver, ids, u = part.solver, groups.parts.ids, part.unrolling
     least_pj, _ = least_of(part.tree, part.search.levels)
     part.limit_pj = math.inf
@@ -310,11 +312,10 @@ def check_groups(groups: Groups, part: Part, others: Sequence[int]) -> None:
     limits_pj = (1.2 * least_pj, least_pj * (1 + 1e-9), 1.3 * least_pj)
     for (changes, walk), limit_pj in itertools.product(walks, limits_pj):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(regroup, "_FEW", 4)
             patch.setattr("jouleloop.optimum.groups._SLICE", 5)
             for name, value in changes.items():
                 patch.setattr(regroup, name, value)
-            found = regroup.regrouped(walk, limit_pj, lambda: 10**9)
+            found = regroup.regrouped(walk, limit_pj, lambda: regroup.Most(10**9, 10**9))
             left = [one for one in found if not isinstance(one, int)]
         for one in left:
             if isinstance(one, float):
@@ -324,24 +325,6 @@ def check_groups(groups: Groups, part: Part, others: Sequence[int]) -> None:
             own[int(one.stand[0]["parts"]) :] = False
             assert own.sum() == 1, (part.name, "left out", limit_pj / least_pj)
             part.check(float(one.value["bound"][own][0]), least_pj, "regrouped")
-    for limit_pj in (least_pj * (1 + 1e-9), 1.5 * least_pj):
-        check_floors(groups, part, limit_pj)
-
-
-def check_floors(groups: Groups, part: Part, limit_pj: float) -> None:
-    """Compare the bounds of one subproblem above floors, which hold below a limit."""
-    solver, best, number = part.solver, new_best(), part.number
-    least_pj, _ = least_of(part.tree, part.search.levels)
-    best["energy_pj"] = limit_pj
-    solver.raise_by(groups)
-    solver.parts.stand[0]["raised"] = number
-    solver.fill_tables(number)
-    solver.parts.value[number]["bound"] = 0.0
-    solver._raise(ENERGY, best)
-    assert solver.parts.value[number]["bound"] == 0.0, (part.name, "floors leave it out")
-    part.walk(part.tree, least_pj, limit_pj=limit_pj)
-    solver.raise_by(None)
-    solver.parts.stand[0]["raised"] = -1
 
 
 def check_design(kind: str, seed: int) -> tuple[int, int]:

@@ -326,12 +326,8 @@ STAND = np.dtype(
         ("diving", np.bool_),
         # What the kernel wants before it can go on.
         ("wants", np.int64),
-        # Nests evaluated and work done before the part was begun.
+        # Nests evaluated before the part was begun.
         ("begun", np.int64),
-        ("began", np.int64),
-        # Work on a part before floors are asked for, and the part that they are of (-1: none).
-        ("raise_after", np.int64),
-        ("raised", np.int64),
         # Whether levels that keep nothing go without loops where the next one may have theirs.
         ("empties", np.bool_),
     ],
@@ -339,9 +335,8 @@ STAND = np.dtype(
 )
 #: More nests than any search evaluates.
 NEVER = 1 << 62
-#: What a kernel may want: nothing, room for more parts or children; arrangements, neighbours or floors of the part at
-#: hand.
-NOTHING, ROOM, ROWS, ARRANGED, NEIGHBOURS, FLOORS = range(6)
+#: What a kernel may want: nothing, room for more parts or children; arrangements or neighbours of the part at hand.
+NOTHING, ROOM, ROWS, ARRANGED, NEIGHBOURS = range(5)
 #: How far a part is: its bound takes no tables; the parts of its unrolling that keep something else wait as well; its
 #: bound is that of its tables.
 SKETCHED, SPREAD, FINAL = range(3)
@@ -442,21 +437,12 @@ class Tables(NamedTuple):
         Shape (levels, points): whether a tile fits the level inside a level's boundary, and one fits in it further in.
     limit
         Shape (1,): energy [pJ] from which on a mapping counts for nothing, as do entries that it leaves no room for.
-    raised
-        Shape (1,): whether floors raise these bounds.
-    floor, floor_base
-        Least energies from a level's loops inward by the group of this unrolling alone. By level, rows of the states of
-        each kind of run that trails outside, then a row of the tiles outside which there is none; shape (levels,
-        1 + kinds), -1 where there is no row.
     """
 
     enter: Floats
     ahead: Floats
     passes: Bools
     limit: Floats
-    raised: Bools
-    floor: Floats
-    floor_base: Ints
 
 
 @record

@@ -95,10 +95,6 @@ def further(case: Case, level: int, point: int, innermost: int, run_state: int, 
             least_pj = min(least_pj, enter[base[level, innermost] + state])
     elif passable(case.slots, level):
         least_pj = min(least_pj, ahead[level, 0])
-    if case.tables.raised[0]:
-        first = case.tables.floor_base[level, kind]  # the last where there is no run
-        if first >= 0:
-            least_pj = max(least_pj, case.tables.floor[first + (run_state if kind >= 0 else point)])
     return float(least_pj)
 
 

@@ -48,11 +48,9 @@ def known_gain(case: Case, path: Path, level: int, v: int, extent: Ints, total: 
 def passing_pj(case: Case, path: Path, level: int) -> float:
     """Energy [pJ] that known gains add, at least, to what is asked for inside the tile of a level.
 
-    All loops outside the level are placed. What is asked for is no less than every word once. Floors know of gains.
+    All loops outside the level are placed. What is asked for is no less than every word once.
     """
     total_pj = 0.0
-    if case.tables.raised[0]:
-        return total_pj
     for v in range(case.keep.shape[1]):
         child = level - 1
         while child >= 0 and case.unrolled.edge[child, v].parent < 0:

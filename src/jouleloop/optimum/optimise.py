@@ -297,7 +297,7 @@ class PerfectKernel(Kernel):
         many = len(parts.ids) * float(np.prod(parts.column_counts.astype(float))) >= _MANY
         self.aside, self.deep_ticks = mode in (ENERGY, PRODUCT), _MANY_TICKS if many else _ALONE_TICKS
         self.look_ticks = min(_WALK_TICKS, self.deep_ticks)
-        self.search.solver.raise_by(None)
+        self.search.solver.empty_levels(may=False)
         self.search.solver.start(mode, best)
         return name
 
@@ -388,7 +388,7 @@ class PerfectKernel(Kernel):
         solver.parts = parts
         # The tables are of a part of the round before.
         parts.stand[0]["tabled"] = -1
-        solver.raise_by(rounds.walks.groups)
+        solver.empty_levels(may=True)
         solver.start(self.mode, self.best)
         self.search.watch.slow_down()
 

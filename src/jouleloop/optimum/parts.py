@@ -19,7 +19,6 @@ from jouleloop.optimum.arrays import (
     DELAY,
     KEPT,
     MOVED,
-    NEVER,
     NOT_KEPT,
     PART,
     PLAIN,
@@ -78,8 +77,7 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArra
         own = is_open[:, v]
         numbers[v, : len(column)] = (~column[:, own] * (1 << bits[own, v])).sum(axis=1)
     stand = np.zeros(1, STAND)
-    stand["current"] = stand["tabled"] = stand["raised"] = -1
-    stand["raise_after"] = NEVER
+    stand["current"] = stand["tabled"] = -1
     room = count + spaces
     runs = np.zeros(count, RUN)
     runs["first"] = -1

@@ -16,7 +16,6 @@ from jouleloop.optimum.arrays import (
     ENERGY,
     ENTER,
     FINAL,
-    FLOORS,
     MOST_KEYS,
     NEIGHBOURS,
     NEVER,
@@ -24,7 +23,6 @@ from jouleloop.optimum.arrays import (
     ROOM,
     ROWS,
     SKETCHED,
-    SPREAD,
     TAKE,
     Arrangements,
     Case,
@@ -50,8 +48,7 @@ from jouleloop.optimum.bounds import fill_bounds, further
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.costs import anywhere
 from jouleloop.optimum.descend import beaten, descend, limit_of, start_descent
-from jouleloop.optimum.floors import Floors
-from jouleloop.optimum.groups import Groups, kept_of
+from jouleloop.optimum.groups import kept_of
 from jouleloop.optimum.lattice import fill_grid, find_kinds, new_grid
 from jouleloop.optimum.mesh import find_neighbours, has_windows
 from jouleloop.optimum.order import pop, push
@@ -74,8 +71,6 @@ from jouleloop.signals import struck
 _DIVE_TICKS, _MOST_DIVES, _TABLES_A_DIVE = 20_000, 8, 8
 #: Nests of a part that are evaluated before its neighbours are counted.
 _NESTS_BEFORE = 64
-#: Work on a part before groups raise its tables, which takes about as long.
-RAISE_AFTER = 2_000
 #: Up to how many instances they are as many: with windows the model looks at each.
 _INSTANCES = 256
 #: Work of the parts that follow from one, and of a part that is opened without tables.
@@ -118,7 +113,6 @@ def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float
             return np.inf
         stand[0].points = fill_grid(case.grid, case.tables.enter.shape[0])
         limit[0] = limit_pj
-        case.tables.raised[0] = case.tables.floor.shape[0] > 0 and stand[0].raised == part
         fill_bounds(case, stand[0].points, path.certain_pj[case.keep.shape[0] - 1])
         stand[0].tabled = part
         stand[0].filled += 1
@@ -184,7 +178,7 @@ def _take_part(case: Case, path: Path, parts: Parts, tally: Tally, stack: Stack)
             stand[0].dives += 1
             stand[0].diving = True
     stand[0].current = part
-    stand[0].begun, stand[0].began = counters[0].visited, counters[0].ticks
+    stand[0].begun = counters[0].visited
     start_descent(path, case.tables.passes, stand[0].points, bound_pj, stack)
     return True
 
@@ -220,12 +214,9 @@ def _search_part(
         return False
     pause, ask = counters[0].pause, case.mesh.ask[0]
     looks = tally.log.used[0] < 0 and not ask.asked and has_windows(case.mesh)
-    raises = stand[0].raised != part and stand[0].raise_after < NEVER
     # Of the part, not of the slice: slices hang on the clock.
     if looks:
         counters[0].enough = stand[0].begun + _nests_before(case)
-    if raises:
-        counters[0].pause = min(pause, stand[0].began + stand[0].raise_after)
     if stand[0].diving:
         counters[0].pause = counters[0].ticks + max(_DIVE_TICKS, _table_ticks(case))
         counters[0].enough = counters[0].visited + 1
@@ -245,17 +236,12 @@ def _search_part(
             stand[0].dives -= 1
         if not ended:
             _wait(parts, part)
-    elif not ended and raises and counters[0].ticks >= stand[0].began + stand[0].raise_after:
-        # It begins anew, with floors.
-        stand[0].wants, stand[0].raised = FLOORS, part
-        parts.stage[part] = SPREAD
-        _wait(parts, part)
     elif not ended:
         if looks and seen:
             ask.asked = True
         return bool(looks and seen)
     stand[0].current = -1
-    return bool(stand[0].wants == NOTHING)
+    return True
 
 
 @njit
@@ -348,9 +334,6 @@ class Solver:
             np.empty((levels, 1 + points)),
             np.zeros((levels, points), np.bool_),
             np.full(1, np.inf),
-            np.zeros(1, np.bool_),
-            np.zeros(0),
-            np.full((levels, grid.state.shape[1]), -1, np.int64),
         )
         keep = np.zeros((levels, spaces), np.bool_)
         scratch = new_scratch(grid, levels, spaces, points)
@@ -362,7 +345,6 @@ class Solver:
         self.path = new_path(keep, side, layer.coef.shape[1])
         self.work = new_work(levels, spaces)
         self.stack = new_stack(levels, dims, points)
-        self._floors: Floors | None = None
         count = len(candidates.ids)
         for first in range(0, count, _SKETCHED_AT_ONCE):
             if first and stopped():
@@ -404,7 +386,7 @@ class Solver:
         stand = self.parts.stand
         self.parts.heap[: len(order)] = order
         stand[0]["left"] = len(order)
-        stand[0]["current"] = stand[0]["raised"] = -1
+        stand[0]["current"] = -1
         stand[0]["diving"] = False
 
     def run(self, mode: int, best: Records, counters: Records, found: Found, log: Log | None = None) -> bool:
@@ -424,17 +406,15 @@ class Solver:
             if stand[0]["wants"] == ROOM and len(self.parts.unrolling) >= MOST_PARTS:
                 counters[0]["stopped"] = BY_PARTS
                 return False
-            self._give(int(stand[0]["wants"]), mode, best)
+            self._give(int(stand[0]["wants"]))
 
-    def _give(self, wanted: int, mode: int, best: Records) -> None:
+    def _give(self, wanted: int) -> None:
         """Give a kernel what it wants before it goes on."""
         stand = self.parts.stand
         if wanted == ROOM:
             self.parts = grown(self.parts, 2 * len(self.parts.unrolling))
         elif wanted == ROWS:
             self.stack = deepened(self.stack, int(self.stack.cursor[0]["needed"]))
-        elif wanted == FLOORS:
-            self._raise(mode, best)
         elif wanted == ARRANGED:
             self._arrange(int(self.parts.unrolling[stand[0]["current"]]))
         else:
@@ -446,31 +426,13 @@ class Solver:
         """Tell arrangements of the spatial loops next to the units apart in bounds, from now on."""
         self.case = self.case._replace(links=find_links(self.case, self.candidates))
 
-    def raise_by(self, groups: Groups | None) -> None:
-        """Let groups be floors under the tables of parts whose search takes long; none does so without groups.
+    def empty_levels(self, *, may: bool) -> None:
+        """Say whether levels that keep nothing may go without loops where the next one may have theirs.
 
-        With them levels that keep nothing go without loops where the next one may have theirs, unless networks charge.
+        Where networks charge they may not.
         """
         networks = self.case.target.hardware.networks
-        self.parts.stand[0]["raise_after"] = NEVER if groups is None else RAISE_AFTER
-        self.parts.stand[0]["empties"] = groups is not None and not (takes_energy(networks) or is_wired(networks))
-        if groups is not None and (self._floors is None or self._floors.groups is not groups):
-            self._floors = Floors(groups)
-
-    def _raise(self, mode: int, best: Records) -> None:
-        """Find the floors of the part that was at hand; leave it out where groups do."""
-        parts, case, part = self.parts, self.case, int(self.parts.stand[0]["raised"])
-        if self._floors is None:
-            raise ValueError("floors without groups")
-        u = int(parts.unrolling[part])
-        limit_pj = limit_of(mode, best, float(parts.steps[u]))
-        certain_pj, keep = float(self.path.certain_pj[-1]), self.keep_of(part)
-        tables = self._floors.under(case.grid, case.tables, keep, parts.ids[u], limit_pj, certain_pj)
-        parts.stand[0]["tabled"] = -1
-        if tables is None:
-            parts.value[part]["bound"] = np.inf
-        else:
-            self.case = case._replace(tables=tables)
+        self.parts.stand[0]["empties"] = may and not (takes_energy(networks) or is_wired(networks))
 
     def _arrange(self, u: int) -> None:
         """Find the arrangements of an unrolling."""

@@ -26,7 +26,8 @@ def below(monkeypatch: pytest.MonkeyPatch) -> Rounds:
     monkeypatch.setattr(rounds, "regrouped", lambda _, limit_pj, __: iter([limit_pj]))
     best = new_best()
     best["energy_pj"] = 100.0
-    walks: Any = None
+    lattice = SimpleNamespace(valid=np.empty(10))
+    walks: Any = SimpleNamespace(groups=SimpleNamespace(lattice=lattice))
     return Rounds(walks, best)
 
 
@@ -81,14 +82,14 @@ def test_a_round_may_leave_twice_as_many_subproblems_as_one_before(below: Rounds
     most = rounds._MOST_AT_FIRST
     next(below.first())
     below.bound_pj = 64.0
-    assert below.most_parts() == most
+    assert below.most().parts == most
     below.begin(_parts(3))
-    assert below.most_parts() == most
+    assert below.most().parts == most
     below.begin(_parts(most))
-    assert below.most_parts() == 2 * most
+    assert below.most().parts == 2 * most
     # Where no lower limit helps, all are searched.
     below.bound_pj = 99.6
-    assert below.most_parts() == MOST_PARTS
+    assert below.most().parts == MOST_PARTS
 
 
 def test_a_limit_that_left_too_much_is_not_asked_for_again_before_the_bound_is_near(below: Rounds) -> None:
