@@ -33,13 +33,11 @@ def prepared(energies: pd.DataFrame) -> pd.DataFrame:
 
 
 def gaps(rows: pd.DataFrame) -> Iterator[str]:
-    """Yield the lines on published over own total energy by sweep, size and divisibility."""
+    """Yield the lines on published over own total energy by sweep and divisibility."""
     yield "| layers | n | equal | ratio: median | 90 % | largest | least data energy a MAC [pJ] | published |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
-    fifth = pd.qcut(rows["macs"], 5, labels=["fifth with the least MACs", "2", "3", "4", "fifth with the most MACs"])
-    fifth = fifth.where(fifth.str.len() > 1)
     fours = rows["fours"].map({2: "4 divides C and M", 1: "4 divides one of them", 0: "4 divides neither"})
-    groups = (rows["sweep"], fifth, fours)
+    groups = (rows["sweep"], fours)
     for name, own in itertools.chain(*(rows.groupby(group, observed=True) for group in groups)):
         ratio = own["ratio"]
         equal = int(((own["published_pj"] - own["total_pj"]).abs() <= PRINTED_PJ).sum())

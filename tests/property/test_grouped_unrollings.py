@@ -193,7 +193,7 @@ def test_a_search_that_begins_anew_finds_the_same(kind: str, seeds: range, monke
     whole = rounds.regrouped
     monkeypatch.setattr(rounds, "regrouped", lambda *args: begun.append(1) or whole(*args))
     # So that some rounds leave more subproblems than they should.
-    monkeypatch.setattr(rounds, "_MOST_AT_FIRST", 8)
+    monkeypatch.setattr(rounds, "_MOST_AT_FIRST", 1)
     lower = rounds.Rounds.lower
     monkeypatch.setattr(rounds.Rounds, "lower", lambda self: lowered.append(1) or lower(self))
     monkeypatch.setattr("jouleloop.optimum.groups._SLICE", 5)

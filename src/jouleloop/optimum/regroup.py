@@ -10,8 +10,6 @@ from jouleloop.optimum.arrays import PART, SPREAD, Parts
 from jouleloop.optimum.group_walk import Left, Walk
 from jouleloop.optimum.groups import Groups, kept_of
 
-#: Unrollings that are not split any more, and most groups of one choice.
-_FEW, _MOST_GROUPS = 1, 400
 #: Most tables of ways before multicasts are told apart.
 _SOME_TABLES = 200
 #: Most unrollings of all ways together: to split more takes too many tables.
@@ -126,15 +124,14 @@ def _split(
 ) -> Iterator[tuple[Ints | None, float]]:
     """Yield no unrollings after each bound, and unrollings that are left with their bound [pJ]."""
     ids = groups.parts.ids
-    waiting, seen = [(own, bound_pj)] if len(own) else [], 0
+    waiting = [(own, bound_pj)] if len(own) else []
     while waiting:
         some, before_pj = waiting.pop()
-        pieces = _pieces(groups, ids[some]) if len(some) > _FEW and seen < _MOST_GROUPS else []
+        pieces = _pieces(groups, ids[some])
         if not pieces:
             yield some, before_pj
         for piece in pieces:
             bound_pj = max(before_pj, groups.bound_pj(keep, ids[some[piece]], limit_pj))
-            seen += 1
             yield None, bound_pj
             if bound_pj <= limit_pj:
                 waiting.append((some[piece], bound_pj))
