@@ -92,9 +92,8 @@ class Boundaries:
         self._arranged = self._entries()
         self.partition = np.array([float(box_words(coef, self.layer.bounds)) for coef in self.layer.coef])
         self._fans: dict[tuple[int, int, bytes], Fan] = {}
-        #: What `_seen_apart` has found, and what tells the factors of dimensions apart.
+        #: What `_seen_apart` has found.
         self._seen: dict[tuple[int, int, tuple[int, ...]], float] = {}
-        self._code = np.sqrt(np.arange(2.0, len(self.layer.bounds) + 2.0))
 
     def _rows(self, k: int, row: Ints, mesh: tuple[int, int]) -> _Rows:
         """Return what the factors of a level mean, shape (rows, …): powers of primes, instances, and by data space.
@@ -250,8 +249,7 @@ class Boundaries:
         for r, row in enumerate(self.layer.coef[v]):
             if np.count_nonzero(row) > 1:
                 own = np.where(row != 0, factors, 1) if factors.ndim else np.ones((1, len(row)), np.int64)
-                _, at = np.unique(own @ self._code, return_index=True)
-                least = min(least, *(self._seen_apart(v, r, tuple(own[n].tolist())) for n in at))
+                least = min(least, *(self._seen_apart(v, r, tuple(one)) for one in np.unique(own, axis=0).tolist()))
         return max(1.0, least)
 
     def _seen_apart(self, v: int, r: int, factors: tuple[int, ...]) -> float:
