@@ -118,7 +118,8 @@ def test_the_fields_compared_with_real_timeloop() -> None:
 def test_the_stored_runs_of_real_mappers() -> None:
     files = sorted((REFERENCE / "mapper_runs").glob("*.xz"))
     stored = sum(lzma.decompress(path.read_bytes()).count(b"\n") for path in files)
-    assert f"{stored:,} exhaustive runs" in page("validation")
+    for name in ("validation", "search"):
+        assert f"{stored:,} exhaustive runs" in page(name)
 
 
 def test_the_designs_of_public_repositories() -> None:
