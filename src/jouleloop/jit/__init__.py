@@ -120,11 +120,13 @@ def record(kind: type[_Record]) -> type[_Record]:
 class _Kernel:
     """A function that is compiled, or loaded, for the types of the arguments it is called with."""
 
-    def __init__(self, function: Callable[..., Any], *, apart: bool = False, inline: str = "never") -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, apart: bool = False, vectors: bool = False, inline: str = "never"
+    ) -> None:
         functools.update_wrapper(self, function)
         self.function: Any = function
         self.name = f"{function.__module__.removeprefix('jouleloop.')}.{function.__qualname__}"
-        self.apart, self.inline = apart, inline == "always"
+        self.apart, self.vectors, self.inline = apart, vectors, inline == "always"
         self._parameters = function.__code__.co_argcount
         self._entries: dict[tuple[Any, ...], Callable[..., Any]] = {}
         _WAITING.kernels.append(self)
@@ -159,12 +161,13 @@ def _kind_of(value: Any) -> Any:
 @overload
 def njit(function: _Function, /) -> _Function: ...
 @overload
-def njit(*, inline: str = "never", apart: bool = False) -> Callable[[_Function], _Function]: ...
+def njit(*, inline: str = "never", apart: bool = False, vectors: bool = False) -> Callable[[_Function], _Function]: ...
 def njit(function: Any = None, /, **options: Any) -> Any:
     """Compile a function for the types it is called with, or load what was compiled before: `numba.njit`.
 
     With ``apart`` it is compiled once, and other kernels call it by its address. Without, it becomes a part of each.
-    A kernel calls no other that calls it, nor itself.
+    With ``vectors`` its loops take several iterations at once where they may, which takes longer to compile; it has to
+    be one that Python calls. A kernel calls no other that calls it, nor itself.
     """
     if function is None:
         return lambda given: _Kernel(given, **options)

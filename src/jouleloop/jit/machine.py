@@ -191,11 +191,11 @@ def _kept(kernel: Any, kinds: Kinds, effort: int) -> _Made:
         _tell(_UNTYPED.pop())
     try:
         with store.keeping(home) as temporary:
-            made = _compile(_cached(kernel, effort, temporary), kinds, effort)
+            made = _compile(kernel, _cached(kernel, effort, temporary), kinds, effort)
             linked = effort == _WHOLE
             store.seal(temporary, home, {one: symbol for one, symbol in made.calls.items() if not (linked and symbol)})
     except OSError:  # no room for it: the next process compiles
-        made = _compile(_dispatcher(kernel, effort), kinds, effort)
+        made = _compile(kernel, _dispatcher(kernel, effort), kinds, effort)
     return made
 
 
@@ -211,7 +211,7 @@ def _load(kernel: Any, kinds: Kinds, effort: int, home: Path) -> _Made | None:
         store.remove(home)
     if store.read(home) != calls:  # another process replaces it meanwhile
         return None
-    made = _compile(_cached(kernel, effort, home), kinds, effort)
+    made = _compile(kernel, _cached(kernel, effort, home), kinds, effort)
     if not made.dispatcher.stats.cache_hits:
         store.remove(home)
         return None
@@ -242,10 +242,10 @@ def _dispatcher(kernel: Any, effort: int, **options: Any) -> Any:
     return compiler(no_cfunc_wrapper=True, **options)(kernel.function)
 
 
-def _compile(dispatcher: Any, kinds: Kinds, effort: int) -> _Made:
+def _compile(kernel: Any, dispatcher: Any, kinds: Kinds, effort: int) -> _Made:
     _MAKING.append(_Made(dispatcher, kinds, effort))
     try:
-        with _set(OPT=type(_CONFIG.OPT)(effort), LOOP_VECTORIZE=0):
+        with _set(OPT=type(_CONFIG.OPT)(effort), LOOP_VECTORIZE=int(kernel.vectors)):
             dispatcher.compile(kinds)
         return _MAKING[-1]
     finally:

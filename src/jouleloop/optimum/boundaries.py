@@ -244,12 +244,13 @@ class Boundaries:
         """
         if len(group.ids) > _MANY:
             return 1.0
-        factors = np.prod([self.parts.row[k][own] for k, own in enumerate(group.ids.T) if k >= first], axis=0)
+        whole = np.ones((len(group.ids), len(self.layer.bounds)), np.int64)
+        factors = np.prod([whole, *(self.parts.row[k][group.ids[:, k]] for k in range(first, len(self.rows)))], axis=0)
         least = np.inf
         for r, row in enumerate(self.layer.coef[v]):
             if np.count_nonzero(row) > 1:
-                own = np.where(row != 0, factors, 1) if factors.ndim else np.ones((1, len(row)), np.int64)
-                least = min(least, *(self._seen_apart(v, r, tuple(one)) for one in np.unique(own, axis=0).tolist()))
+                own = np.unique(np.where(row != 0, factors, 1), axis=0)
+                least = min(least, *(self._seen_apart(v, r, tuple(one)) for one in own.tolist()))
         return max(1.0, least)
 
     def _seen_apart(self, v: int, r: int, factors: tuple[int, ...]) -> float:

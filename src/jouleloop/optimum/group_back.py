@@ -4,8 +4,9 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats, Ints, Records
-from jouleloop.optimum.group_lattice import Edge, Lattice, Rows, Table, unpack
-from jouleloop.optimum.group_table import alone_pj, filled_pj, least_shared, lower, moved
+from jouleloop.optimum.group_cross import Work, begin_crossing, least_shared, lower
+from jouleloop.optimum.group_lattice import Edge, Lattice, Rows, Table
+from jouleloop.optimum.group_table import alone_pj, filled_pj, moved
 
 
 @njit
@@ -61,9 +62,9 @@ def loop_back(lattice: Lattice, outside: Rows, ends: bool, reached: Ints, back: 
                     out[y, more] = min(out[y, more], out[x, n])
 
 
-@njit
+@njit(vectors=True)
 def cross_back(
-    lattice: Lattice, inside: Rows, edge: Edge, outer: Table, room_pj: float, work: Table, outside: Floats
+    lattice: Lattice, inside: Rows, edge: Edge, outer: Table, room_pj: float, work: Work, outside: Floats
 ) -> None:
     """Lower what is outside of places by what is outside of a fan-out: `cross_fan_out` the other way.
 
@@ -76,12 +77,14 @@ def cross_back(
     outside
         By place.
     """
-    found = work.found
-    found[:] = False
-    line, least = np.empty(work.out.shape[1]), np.empty(work.out.shape[1])
+    begin_crossing(lattice, edge, work)
+    line, found = work.line, work.found
     for i in range(inside.tile.shape[0]):
-        x, lowest = inside.tile[i], unpack(inside, i, line)
-        least[:] = np.inf
+        x, lowest = inside.tile[i], np.inf
+        line[:] = -np.inf
+        for e in range(inside.begin[i], inside.begin[i + 1]):
+            line[inside.run[e]] = min(outside[e], room_pj - inside.cost[e])
+            lowest = min(lowest, inside.cost[e])
         for k in range(edge.fan.step.shape[0]):
             y = moved(lattice, edge.fan, x, k)
             if y < 0 or not outer.found[y]:
@@ -89,16 +92,17 @@ def cross_back(
             if not found[y]:
                 found[y] = True
                 _ask_before(lattice, edge, outer.out[y], y, work)
-            if lowest + work.ahead[y] + least_shared(lattice, edge, k, x, y) < room_pj:
-                lower(lattice, edge, x, k, work.out[y], least)
+            if lowest + work.ahead[y] < room_pj:
+                least_pj = least_shared(lattice, edge, work.crossed, k, x, y)
+                if lowest + work.ahead[y] + least_pj < room_pj:
+                    lower(lattice, edge, work.crossed, k, x, work.out[y], least_pj, line)
         for e in range(inside.begin[i], inside.begin[i + 1]):
-            total = least[inside.run[e]]
-            if inside.cost[e] + total < room_pj:
-                outside[e] = min(outside[e], total)
+            if line[inside.run[e]] < min(outside[e], room_pj - inside.cost[e]):
+                outside[e] = line[inside.run[e]]
 
 
 @njit
-def _ask_before(lattice: Lattice, edge: Edge, outer: Floats, y: int, work: Table) -> None:
+def _ask_before(lattice: Lattice, edge: Edge, outer: Floats, y: int, work: Work) -> None:
     """Write what is outside of a tile outside a fan-out with what is asked for, and the least of it."""
     out = work.out[y]
     work.ahead[y] = np.inf

@@ -6,7 +6,8 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Bools, Floats, Record, Records
+from jouleloop.model.arrays import Bools, Floats, Records
+from jouleloop.optimum.group_cross import Work, asked_pj, begin_crossing, least_shared, lower
 from jouleloop.optimum.group_lattice import Edge, Fan, Lattice, Rows, Table, unpack
 
 
@@ -127,14 +128,14 @@ def moved(lattice: Lattice, fan: Fan, x: int, k: int) -> int:
     return x + fan.step[k] if (lattice.spare[x] - fan.taken[k]) & fan.guards == fan.guards else -1
 
 
-@njit
+@njit(vectors=True)
 def cross_fan_out(
     lattice: Lattice,
     inside: Rows,
     edge: Edge,
     after: Floats,
     room_pj: float,
-    work: Table,
+    work: Work,
     outer: Table,
     asks: bool = False,
 ) -> bool:
@@ -153,10 +154,9 @@ def cross_fan_out(
     asks
         Whether it is only asked if anything may be left: the table stays as it is.
     """
-    fan, found, least = edge.fan, work.found, work.ahead
-    found[:] = False
+    begin_crossing(lattice, edge, work)
+    fan, least, line = edge.fan, work.ahead, work.line
     least[:] = -1.0
-    line = np.empty(work.out.shape[1])
     for i in range(inside.tile.shape[0]):
         x, lowest = inside.tile[i], unpack(inside, i, line)
         for k in range(fan.step.shape[0]):
@@ -165,56 +165,28 @@ def cross_fan_out(
                 continue
             if least[y] < 0.0:
                 least[y] = _least_asked(lattice, edge.kept, edge.price, y)
-            if not lowest + least[y] + after[y] < room_pj:
+            most_pj = room_pj - after[y] - least[y]
+            least_pj = least_shared(lattice, edge, work.crossed, k, x, y) if lowest < most_pj else np.inf
+            if not lowest + least_pj < most_pj:
                 continue
-            if lowest + least[y] + after[y] + least_shared(lattice, edge, k, x, y) < room_pj:
-                if asks:
-                    return True
-                if not found[y]:
-                    work.out[y] = np.inf
-                    found[y] = True
-                lower(lattice, edge, x, k, line, work.out[y])
+            if asks:
+                return True
+            if not work.found[y]:
+                work.found[y] = True
+                for n in range(line.shape[0]):
+                    work.out[y, n] = most_pj if lattice.valid[y, n] else -np.inf
+            lower(lattice, edge, work.crossed, k, x, line, least_pj, work.out[y])
     return False if asks else _ask_outside(lattice, edge, after, room_pj, work, outer)
 
 
 @njit
-def lower(lattice: Lattice, edge: Edge, x: int, k: int, line: Floats, out: Floats) -> None:
-    """Lower energies [pJ] by run to others and what data spaces that share a rank take, as tile x becomes another."""
-    y = x + edge.fan.step[k]
-    more_pj = shared_pj(lattice, edge, k, x, y, -1, 1.0)
-    # Of runs that save more of those data spaces this is too much, and what follows is less.
-    if _links_any(edge, k):
-        for n in range(line.shape[0]):
-            if line[n] + more_pj < out[n]:
-                out[n] = min(out[n], line[n] + shared_pj(lattice, edge, k, x, y, n, 1.0))
-    else:
-        for n in range(line.shape[0]):
-            total = line[n] + more_pj
-            out[n] = min(out[n], total)
-    if more_pj > 0.0:
-        for n in lattice.apart:
-            if line[n] < out[n]:
-                out[n] = min(out[n], line[n] + shared_pj(lattice, edge, k, x, y, n, 0.0))
-
-
-@njit(inline="always")
-def _links_any(edge: Edge, k: int) -> bool:
-    """Whether links may serve instances below some factors."""
-    found = False
-    for v in range(edge.kept.shape[0]):
-        found = found or (edge.kept[v] and edge.fan.windows.near[v, edge.fan.window[k, v]] != 0)
-    return found
-
-
-@njit
-def _ask_outside(lattice: Lattice, edge: Edge, after: Floats, room_pj: float, work: Table, outer: Table) -> bool:
+def _ask_outside(lattice: Lattice, edge: Edge, after: Floats, room_pj: float, work: Work, outer: Table) -> bool:
     """Lower a table to what is found, with what is asked for of data spaces that share no rank."""
     left = False
     for y in range(work.found.shape[0]):
-        if not work.found[y]:
-            continue
-        for n in range(work.out.shape[1]):
-            if work.out[y, n] == np.inf or not lattice.valid[y, n]:
+        most_pj = room_pj - after[y] - work.ahead[y]
+        for n in range(work.out.shape[1] if work.found[y] else 0):
+            if not lattice.valid[y, n] or not work.out[y, n] < most_pj:
                 continue
             total = work.out[y, n] + alone_pj(lattice, edge.kept, edge.price, y, n)
             if total + after[y] < room_pj:
@@ -237,76 +209,6 @@ def alone_pj(lattice: Lattice, kept: Bools, price: Records, y: int, n: int) -> f
 
 
 @njit(inline="always")
-def shared_pj(lattice: Lattice, edge: Edge, k: int, x: int, y: int, n: int, saved: float) -> float:
-    """Energy [pJ] of data spaces that share a rank, as tile x becomes tile y by some factors.
-
-    A run saves the iterations that are given, or, where that is 0, its own. Its number is -1 where it may be any.
-    """
-    total = 0.0
-    for v in range(edge.kept.shape[0]):
-        if edge.kept[v] and lattice.shared[v]:
-            held = saved if saved > 0.0 else lattice.saved[n, v]
-            unlinked = 0.0 if n < 0 else lattice.unlinked[n, v, edge.fan.windows.near[v, edge.fan.window[k, v]]]
-            total += _crossed_pj(lattice, edge, v, k, x, y, held, unlinked)
-    return total
-
-
-@njit(inline="always")
-def least_shared(lattice: Lattice, edge: Edge, k: int, x: int, y: int) -> float:
-    """Energy [pJ] of data spaces that share a rank, as tile x becomes tile y, where a run saves all it may."""
-    total = 0.0
-    for v in range(edge.kept.shape[0]):
-        if edge.kept[v] and lattice.shared[v]:
-            rest = lattice.rest[v, y]
-            least_pj = _crossed_pj(lattice, edge, v, k, x, y, rest, 0.0)
-            if rest > 1.0:
-                # A run that leaves loops outside saves half of them at most, but windows may fall back then.
-                least_pj = min(least_pj, _crossed_pj(lattice, edge, v, k, x, y, 0.5 * rest, 0.0))
-            total += least_pj
-    return total
-
-
-@njit(inline="always")
-def _crossed_pj(
-    lattice: Lattice, edge: Edge, v: int, k: int, x: int, y: int, held: float, unlinked: float
-) -> float:  # fmt: skip
-    """Energy [pJ] of a data space that shares a rank, of whose iterations a run holds so many.
-
-    Where it holds not all, loops outside may fall back while a dimension goes on that leaves it in place. No nest is
-    known that needs it: where no other step serves, what is handed on then was asked for in the same iteration.
-    ``unlinked``: the share of steps that fetch whole boxes over no link.
-    """
-    price, windows = edge.price[v], edge.fan.windows
-    own, pose, back = edge.fan.window[k, v], windows.pose[v, x], int(lattice.rest[v, y] > held)
-    boxes, instances = windows.boxes[v, own, pose, back], windows.instances[v, own, pose, back]
-    into, outside, least_pj = lattice.rest[v, x] / held, lattice.rest[v, y] / held, np.inf
-    for a in range(lattice.ranks.shape[1]):
-        loops = lattice.ranks[v, a] & lattice.loops[y] & price.loops
-        if loops != 0:
-            stands = loops & (loops - 1) != 0 and windows.stands[v, own, pose, a]
-            words, rank = lattice.seen[v, a, x] * price.apart, -1 if stands else a
-            if windows.slides[v, own, pose, a] & loops == 0:
-                words = max(words, lattice.boxes[v, x] * (lattice.moves[v, a, x] if stands else 1.0))
-            words = min(words, lattice.boxes[v, x])
-            whole = min(words, unlinked * lattice.boxes[v, x])
-            asked = whole * windows.unlinked[v, own, pose] + (words - whole) * boxes[rank]
-            least_pj = min(least_pj, _passed_pj(edge, v, k, words * into, instances[rank], asked * outside))
-    if least_pj == np.inf:
-        words = lattice.boxes[v, x]
-        least_pj = _passed_pj(edge, v, k, words * into, instances[-1], words * outside * boxes[-1])
-    return least_pj
-
-
-@njit(inline="always")
-def _passed_pj(edge: Edge, v: int, k: int, filled: float, instances: float, asked: float) -> float:
-    """Energy [pJ] of words filled in, if no more than a share of instances takes them, and of words asked for."""
-    price, c = edge.price[v], edge.fan.kind[k]
-    filled = filled * max(edge.fan.share[c, v], instances) - price.fill_rounded
-    filled_pj = max(0.0, filled - price.fill_free) * price.fill_pj
-    return float(filled_pj + asked_pj(price, asked * edge.fan.ratio[c, v]))
-
-
-@njit(inline="always")
 def _least_asked(lattice: Lattice, kept: Bools, price: Records, y: int) -> float:
     """Energy [pJ] of what is asked for outside a tile, of data spaces that share no rank: a run saves of one."""
     total = most = 0.0
@@ -316,14 +218,6 @@ def _least_asked(lattice: Lattice, kept: Bools, price: Records, y: int) -> float
             total += whole_pj
             most = max(most, whole_pj - asked_pj(price[v], lattice.volume[v]))
     return total - most
-
-
-@njit(inline="always")
-def asked_pj(price: Record, words: float) -> float:
-    """Energy [pJ] of words that are sent, those that a level is asked for, of all its instances together."""
-    sent_pj = words * price.sent_pj
-    words = max(0.0, max(price.least_words, words / price.beyond) - price.ask_rounded)
-    return float(words * price.ask_pj + max(0.0, words - price.free) * price.again_pj + sent_pj)
 
 
 @njit

@@ -15,6 +15,7 @@ import numpy as np
 from jouleloop.model.arrays import Bools, Floats, Ints, Records
 from jouleloop.optimum.boundaries import Boundaries
 from jouleloop.optimum.group_back import cross_back, fill_back, keep_within, loop_back
+from jouleloop.optimum.group_cross import new_work
 from jouleloop.optimum.group_lattice import Edge, Fan, Rows, Table, first_rows, least_of, new_fan, new_rows, new_table
 from jouleloop.optimum.group_table import ask_units, cross_fan_out, fill_level, loop_level
 from jouleloop.optimum.groups import Groups
@@ -109,7 +110,7 @@ class Walk:
         self.nodes: dict[tuple[State, Multicasts], Node] = {}
         self.order: list[Node] = []
         self.values = 0
-        self._table, self._work, self._rows = new_table(self.lattice), new_table(self.lattice), new_rows(self.lattice)
+        self._table, self._work, self._rows = new_table(self.lattice), new_work(self.lattice), new_rows(self.lattice)
         self._feasible: dict[tuple[int, int, int], list[float]] = {}
         self.found: dict[State, Floats] = {}
 

@@ -11,6 +11,7 @@ import numpy as np
 from jouleloop.model.arrays import REUSE, Bools, Ints
 from jouleloop.optimum.arrays import Case, Parts
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
+from jouleloop.optimum.group_cross import new_work
 from jouleloop.optimum.group_lattice import Table, first_rows, new_rows, new_table
 from jouleloop.optimum.group_table import ask_units, cross_fan_out, fill_level, loop_level
 from jouleloop.optimum.outside import Outside, State
@@ -48,7 +49,7 @@ class Groups:
         self.tables = [new_table(self.lattice) for _ in range(len(case.keep) + 1)]
         #: By unrolling what its operations cost [pJ], and by data space and column its bounds that take no tables.
         self.base_pj, self.column_pj = np.empty(0), np.empty((0, *parts.columns.shape))
-        self._inside, self._work = new_rows(self.lattice), new_table(self.lattice)
+        self._inside, self._work = new_rows(self.lattice), new_work(self.lattice)
 
     def certain_pj(self, group: Unrollings) -> float:
         """Return what a group takes whatever crosses its boundaries [pJ]: its operations, and what leaks at least."""

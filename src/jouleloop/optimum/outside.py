@@ -11,8 +11,9 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats, copy_row
 from jouleloop.optimum.boundaries import Boundaries, Unrollings
+from jouleloop.optimum.group_cross import asked_pj
 from jouleloop.optimum.group_lattice import Edge, Lattice, seen_in
-from jouleloop.optimum.group_table import asked_pj, moved
+from jouleloop.optimum.group_table import moved
 
 #: By data space the next level that keeps it; the number of levels where none does.
 State = tuple[int, ...]

@@ -160,11 +160,11 @@ def is_kept(choice: int, bit: int) -> bool:
 
 
 @njit
-def _empty_levels(case: Case, empties: bool) -> None:
+def _empty_levels(case: Case) -> None:
     """Let levels that keep nothing go without loops where the next one may have theirs; else as constraints have it."""
     slots, own, bounds = case.all_slots, case.slots, case.target.layer.bounds
     for level in range(slots.shape[0]):
-        outward = empties and level + 1 < slots.shape[0]
+        outward = level + 1 < slots.shape[0]
         for v in range(case.keep.shape[1]):
             outward = outward and not case.keep[level, v]
         for d in range(bounds.shape[0] if outward else 0):
@@ -187,7 +187,8 @@ def open_part(case: Case, path: Path, parts: Parts, part: int) -> float:
     for level in range(levels):
         for v in range(spaces):
             case.keep[level, v] = is_kept(parts.choice[part], parts.bits[level, v])
-    _empty_levels(case, bool(parts.stand[0].empties))
+    if parts.stand[0].empties:
+        _empty_levels(case)
     steps, top = parts.steps[u], levels - 1
     certain_pj = macs * case.target.compute_pj + _leaked_pj(case, steps) + prepare(case, steps, path.traffic[top])
     path.certain_pj[top] = certain_pj

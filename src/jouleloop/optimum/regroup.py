@@ -18,6 +18,14 @@ _MOST_LEFT = 1_000_000
 _TRIED = 4
 
 
+class Most(NamedTuple):
+    """How many parts may be left, by how many tables of ways and of groups, and under what limit [pJ] all that begins."""
+
+    parts: int
+    tables: int
+    limit_pj: float = np.inf
+
+
 class Walks:
     """Walks of a search, which are made under the highest limit, and read under lower ones."""
 
@@ -26,9 +34,7 @@ class Walks:
         #: By whether multicasts are told apart; else nodes are states.
         self._made: dict[bool, Walk] = {}
 
-    def ways(
-        self, limit_pj: float, most: "Callable[[], Most]"
-    ) -> Generator[int | float, None, list[Left] | None]:  # fmt: skip
+    def ways(self, limit_pj: float, most: Callable[[], Most]) -> Generator[int | float, None, list[Left] | None]:
         """Yield as `regrouped`; return what is left of all choices and unrollings, none where that takes too long."""
         made = self._made
         if not any(walk.serves(limit_pj) for walk in made.values()):
@@ -39,6 +45,8 @@ class Walks:
             ways = yield from _followed(made[False], _SOME_TABLES)
             if ways is not None:
                 return ways
+            if limit_pj > most().limit_pj:
+                return None
             yield from self._look(Walk(self.groups, limit_pj, made[False]))
         if True not in made or not made[True].serves(limit_pj):
             return None
@@ -64,13 +72,6 @@ class Walks:
             yield min(walk.limit_pj, walk.bound_pj)
 
 
-class Most(NamedTuple):
-    """How many parts may be left, and how many tables of ways and of groups may be filled to find them."""
-
-    parts: int
-    tables: int
-
-
 def regrouped(walks: Walks, limit_pj: float, most: Callable[[], Most]) -> Iterator[int | float | Parts]:
     """Yield the work of each bound; last, the parts that no bound of a group leaves out, unless they are too many.
 
@@ -85,7 +86,7 @@ def regrouped(walks: Walks, limit_pj: float, most: Callable[[], Most]) -> Iterat
     ways = yield from walks.ways(limit_pj, most)
     if ways is None or sum(len(every) for _, every, _ in ways) > _MOST_LEFT:
         return
-    most_parts, most_tables = most()
+    allowed = most()
     for choice, every, bound_pj in ways:
         sketch_pj[every] = groups.base_pj[every]
         for v, c in enumerate(choice):
@@ -95,13 +96,13 @@ def regrouped(walks: Walks, limit_pj: float, most: Callable[[], Most]) -> Iterat
         for some, some_pj in _split(groups, kept_of(parts, number), own, bound_pj, limit_pj):
             if some is None:
                 tables += 1
-                if tables > most_tables:
+                if tables > allowed.tables:
                     return
                 yield groups.lattice.valid.size
             else:
                 found.append((number, some, np.maximum(sketch_pj[some], some_pj)))
                 total += len(some)
-        if total > most_parts:
+        if total > allowed.parts:
             return
     yield _made(parts, found)
 

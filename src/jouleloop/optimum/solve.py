@@ -433,6 +433,7 @@ class Solver:
         """
         networks = self.case.target.hardware.networks
         self.parts.stand[0]["empties"] = may and not (takes_energy(networks) or is_wired(networks))
+        self.case.slots[:] = self.case.all_slots
 
     def _arrange(self, u: int) -> None:
         """Find the arrangements of an unrolling."""

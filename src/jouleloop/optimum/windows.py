@@ -26,7 +26,7 @@ class Windows(NamedTuple):
         space in place, and a rank that each step moves (see `Lattice.ranks`; last, any may): the boxes that a step asks
         for, over the widest of them that `Boundaries` takes off; and the share of instances that are filled by no link.
         At least, of steps that fetch.
-    near, unlinked
+    near, plain
         By data space and factors, the ranks along which instances differ, as bits; by pose, too, `boxes` of a step that
         no link serves.
     stands, slides
@@ -38,7 +38,7 @@ class Windows(NamedTuple):
     boxes: Floats
     instances: Floats
     near: Ints
-    unlinked: Floats
+    plain: Floats
     stands: Bools
     slides: Ints
 
@@ -65,13 +65,13 @@ def windows_of(
     boxes, instances = np.ones((2, *shape[:3], 2, shape[3] + 1))
     # Some versions of NumPy return columns.
     pose, number = (np.stack([numbers.ravel() for _, numbers in found]) for found in (poses, own))
-    near, unlinked = np.zeros(shape[:2], np.int64), np.ones(shape[:3])
+    near, plain = np.zeros(shape[:2], np.int64), np.ones(shape[:3])
     stands, slides = np.zeros(shape, np.bool_), np.zeros(shape, np.int64)
     for v, (mine, others) in enumerate(zip(own, poses, strict=True)):
         at = np.s_[v, : len(mine[0]), : len(others[0])]
-        found = Windows(pose[v], boxes[at], instances[at], near[at[:2]], unlinked[at], stands[at], slides[at])
+        found = Windows(pose[v], boxes[at], instances[at], near[at[:2]], plain[at], stands[at], slides[at])
         _look(coef[v, ranks[v]], side["halo"][v] == np.array(ranks[v])[:, None], mine[0], others[0], bounds, found)
-    windows = Windows(pose, boxes, instances, near, unlinked, stands, slides)
+    windows = Windows(pose, boxes, instances, near, plain, stands, slides)
     return windows, np.split(number.T, np.cumsum([len(row) for row in rows])[:-1])
 
 
@@ -100,8 +100,8 @@ def _look(coef: Ints, moved: Bools, own: Ints, poses: Ints, bounds: Ints, found:
             least[..., 0] = np.where(stands, least[..., 1], least[..., 0])
             np.minimum(least, some, out=least)
         any_stands |= stands
-    found.unlinked[:] = boxes * widest[:, None]
-    found.boxes[:] = found.unlinked[..., None, None] * np.maximum(left[..., None], along[0])
+    found.plain[:] = boxes * widest[:, None]
+    found.boxes[:] = found.plain[..., None, None] * np.maximum(left[..., None], along[0])
     found.instances[:] = np.maximum(filled[..., None], along[1])
 
 
