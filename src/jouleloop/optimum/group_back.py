@@ -4,7 +4,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats, Ints, Records
-from jouleloop.optimum.group_cross import Work, begin_crossing, least_shared, lower
+from jouleloop.optimum.group_cross import Work, least_shared, lower
 from jouleloop.optimum.group_lattice import Edge, Lattice, Rows, Table
 from jouleloop.optimum.group_table import alone_pj, filled_pj, moved
 
@@ -77,7 +77,7 @@ def cross_back(
     outside
         By place.
     """
-    begin_crossing(lattice, edge, work)
+    work.found[:] = False
     line, found = work.line, work.found
     for i in range(inside.tile.shape[0]):
         x, lowest = inside.tile[i], np.inf
@@ -93,9 +93,9 @@ def cross_back(
                 found[y] = True
                 _ask_before(lattice, edge, outer.out[y], y, work)
             if lowest + work.ahead[y] < room_pj:
-                least_pj = least_shared(lattice, edge, work.crossed, k, x, y)
+                least_pj = least_shared(lattice, edge, k, x, y)
                 if lowest + work.ahead[y] + least_pj < room_pj:
-                    lower(lattice, edge, work.crossed, k, x, work.out[y], least_pj, line)
+                    lower(lattice, edge, k, x, work.out[y], least_pj, line)
         for e in range(inside.begin[i], inside.begin[i + 1]):
             if line[inside.run[e]] < min(outside[e], room_pj - inside.cost[e]):
                 outside[e] = line[inside.run[e]]

@@ -64,9 +64,6 @@ class Lattice(NamedTuple):
         By tile, the dimensions that loops may be over outside, as bits.
     shared
         By data space, whether several dimensions move a rank.
-    pose, poses
-        By data space and tile, the number of its extents along dimensions that move a shared rank or leave gaps, all
-        that `volume`, `boxes`, `seen` and `moves` depend on; how many there are at most.
     saved
         By run and data space, how many iterations of `rest` the run holds.
     first
@@ -96,8 +93,6 @@ class Lattice(NamedTuple):
     moves: Floats
     loops: Ints
     shared: Bools
-    pose: Ints
-    poses: int
     saved: Floats
     first: Ints
     longer: Ints
@@ -131,7 +126,6 @@ def new_lattice(layer: LayerArrays, side: Records) -> Lattice:
     for v, own in enumerate(idle):
         saved[:, v] = np.prod(np.where([own[d] for d, *_ in axes], value, 1.0), axis=1)
     shared = np.array((side["halo"] >= 0).any(axis=1), np.bool_)
-    pose = np.stack([_poses(coef, extent) for coef in layer.coef])
     boxes = [_plain(coef, extent, layer.bounds) for coef in layer.coef]
     # A bit above each power stays set while no more is taken than is left. Fewer than 2^31 tiles take 62 bits at most.
     wide = np.array([0, *(int(power).bit_length() + 1 for power in most)])
@@ -149,8 +143,6 @@ def new_lattice(layer: LayerArrays, side: Records) -> Lattice:
         *_along_ranks(layer, side, extent, boxes),
         bits_of(layer.bounds > extent),
         shared,
-        pose,
-        int(pose.max()) + 1,
         saved,
         np.array(first, np.int64),
         np.array(longer, np.int64).T.copy(),
@@ -177,15 +169,6 @@ def unlinked_shares(side: Records, run: Ints, axes: list[tuple[int, int, int]]) 
             share = (1.0 - 1.0 / held[:, others].prod(axis=1)) / held[:, ~others].prod(axis=1)
             found[:, v, near] = np.where(counts, share, 0.0)
     return found
-
-
-def _poses(coef: Ints, extent: Floats) -> Ints:
-    """Return `Lattice.pose` of a data space, shape (tiles,)."""
-    shared = (np.count_nonzero(coef, axis=1) > 1)[:, None]
-    mine = ((coef > 1) | (shared & (coef > 0))).any(axis=0)
-    # Some versions of NumPy return columns.
-    number: Ints = np.unique(np.where(mine, extent, 1.0), axis=0, return_inverse=True)[1].ravel()
-    return number
 
 
 def guards_of(most: Ints, packed: Ints) -> int:
@@ -286,8 +269,6 @@ class Fan(NamedTuple):
         By factors and data space, words that a unit asks for where a step stands, at least in the mean.
     window, windows
         By factors and data space, the number of those next to the level inside, and what its windows leave.
-    key, keys
-        By factors, the number of their class and of all those next to the level inside; how many there are.
     """
 
     shift: Ints
@@ -303,8 +284,6 @@ class Fan(NamedTuple):
     stands: Floats
     window: Ints
     windows: Windows
-    key: Ints
-    keys: int
 
 
 def new_fan(
@@ -321,7 +300,6 @@ def new_fan(
     shift = np.ascontiguousarray(shift)
     begin = np.searchsorted(kind, np.arange(len(share) + 1)).astype(np.int64)
     step, taken = shift @ lattice.weight, shift @ lattice.packed
-    found, key = np.unique(np.column_stack([kind, window]), axis=0, return_inverse=True)
     return Fan(
         shift,
         begin,
@@ -334,8 +312,6 @@ def new_fan(
         *instances,
         window,
         windows,
-        key.ravel(),
-        len(found),
     )
 
 

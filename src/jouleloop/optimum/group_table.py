@@ -7,7 +7,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats, Records
-from jouleloop.optimum.group_cross import Work, asked_pj, begin_crossing, least_shared, lower
+from jouleloop.optimum.group_cross import Work, asked_pj, least_shared, lower
 from jouleloop.optimum.group_lattice import Edge, Fan, Lattice, Rows, Table, unpack
 
 
@@ -154,7 +154,7 @@ def cross_fan_out(
     asks
         Whether it is only asked if anything may be left: the table stays as it is.
     """
-    begin_crossing(lattice, edge, work)
+    work.found[:] = False
     fan, least, line = edge.fan, work.ahead, work.line
     least[:] = -1.0
     for i in range(inside.tile.shape[0]):
@@ -166,7 +166,7 @@ def cross_fan_out(
             if least[y] < 0.0:
                 least[y] = _least_asked(lattice, edge.kept, edge.price, y)
             most_pj = room_pj - after[y] - least[y]
-            least_pj = least_shared(lattice, edge, work.crossed, k, x, y) if lowest < most_pj else np.inf
+            least_pj = least_shared(lattice, edge, k, x, y) if lowest < most_pj else np.inf
             if not lowest + least_pj < most_pj:
                 continue
             if asks:
@@ -175,7 +175,7 @@ def cross_fan_out(
                 work.found[y] = True
                 for n in range(line.shape[0]):
                     work.out[y, n] = most_pj if lattice.valid[y, n] else -np.inf
-            lower(lattice, edge, work.crossed, k, x, line, least_pj, work.out[y])
+            lower(lattice, edge, k, x, line, least_pj, work.out[y])
     return False if asks else _ask_outside(lattice, edge, after, room_pj, work, outer)
 
 

@@ -19,11 +19,10 @@ _TRIED = 4
 
 
 class Most(NamedTuple):
-    """How many parts may be left, by how many tables of ways and of groups, and under what limit [pJ] all that begins."""
+    """How many parts may be left, and how many tables of ways and of groups may be filled to find them."""
 
     parts: int
     tables: int
-    limit_pj: float = np.inf
 
 
 class Walks:
@@ -45,8 +44,6 @@ class Walks:
             ways = yield from _followed(made[False], _SOME_TABLES)
             if ways is not None:
                 return ways
-            if limit_pj > most().limit_pj:
-                return None
             yield from self._look(Walk(self.groups, limit_pj, made[False]))
         if True not in made or not made[True].serves(limit_pj):
             return None

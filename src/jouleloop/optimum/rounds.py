@@ -12,8 +12,8 @@ from jouleloop.optimum.arrays import Parts
 from jouleloop.optimum.parts import MOST_PARTS
 from jouleloop.optimum.regroup import Most, Walks, regrouped
 
-#: How far a limit is above the bound at least, and at most; how near the incumbent it stands instead of one between.
-_LEAST, _MOST_ABOVE, _NEAR = 1.005, 1.25, 1.02
+#: How far a limit is above the bound at least, and how near the incumbent it stands instead of one between.
+_LEAST, _NEAR = 1.005, 1.02
 #: Most subproblems of the first round; a later one has at most twice as many as any before, if that are more.
 _MOST_AT_FIRST = 10_000
 #: Most entries of all tables of a round, and as many of them take as long as a table without any (measured).
@@ -59,8 +59,7 @@ class Rounds:
 
     def lower(self) -> Iterator[int | float | Parts] | None:
         """Return the work of a round further down, after one that leaves too much; none where that is hopeless."""
-        if self._asked_pj <= self.most().limit_pj:
-            self._beyond_pj = self._asked_pj
+        self._beyond_pj = self._asked_pj
         if not self._may_lower:
             return None
         return self._ask(math.sqrt(self.bound_pj * self._asked_pj))
@@ -108,5 +107,4 @@ class Rounds:
         if not self._may_lower:
             return _MOST
         entries = self.walks.groups.lattice.valid.size
-        tables = _MOST_ENTRIES // (_ENTRIES_A_TABLE + entries)
-        return Most(self._most_parts, tables, self.bound_pj * _MOST_ABOVE)
+        return Most(self._most_parts, _MOST_ENTRIES // (_ENTRIES_A_TABLE + entries))
