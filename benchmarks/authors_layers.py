@@ -73,7 +73,7 @@ def envelopes(rows: pd.DataFrame, shuffles: int = SHUFFLES) -> Iterator[str]:
         "verdict |"
     )
     yield "|---|---|---|---:|---:|---:|---:|---:|---:|---|"
-    grid = rows[rows["sweep"] == "authors_grid"].sort_values("key").iloc[1000:]
+    grid = rows[rows["sweep"] == "authors_grid"].sort_values("key", kind="stable").iloc[1000:]
     both = pd.concat([rows[rows["sweep"] == "authors_random"], grid])
     networks = rows[rows["sweep"] == "authors_networks"]
     for name, every, members in (("grid and random", both, 14), ("networks", networks, 10)):

@@ -79,12 +79,12 @@ TESTS: dict[str, Callable[[FloatArray, FloatArray], bool]] = {
 def scatters(u: FloatArray, ratios: FloatArray, generator: np.random.Generator) -> dict[str, FloatArray]:
     """Return energies whose envelope is a line, with scatter of two kinds, and one with a bend of 20 %."""
     dealt = generator.permutation(ratios)
-    ranks = np.argsort(np.argsort(u))
+    ranks = np.argsort(np.argsort(u, kind="stable"))
     normal = np.empty(u.size)
     normal[0] = generator.normal()
     for index, step in enumerate(generator.normal(size=u.size - 1)):
         normal[index + 1] = 0.9 * normal[index] + (1 - 0.81) ** 0.5 * step
-    alike = np.sort(ratios)[np.argsort(np.argsort(normal))][ranks]
+    alike = np.sort(ratios)[np.argsort(np.argsort(normal, kind="stable"))][ranks]
     return {"shuffled": u * dealt, "neighbours alike": u * alike, "bent by 20 %": u * dealt * (1 + 0.2 * u / u.max())}
 
 

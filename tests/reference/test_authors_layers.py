@@ -64,7 +64,7 @@ def test_envelopes_are_those_of_the_optima(rows: pd.DataFrame, page: str) -> Non
 
 def test_stored_optima_are_those_of_a_search(rows: pd.DataFrame, simba: jl.Architecture) -> None:
     layers = {point.layer.name: point.layer for name in SWEEPS for point in load_sweep(name).points}
-    for _, row in rows.sort_values("mapspace_size").drop_duplicates("layer").iloc[:3000:300].iterrows():
+    for _, row in rows.sort_values("mapspace_size", kind="stable").drop_duplicates("layer").iloc[:3000:300].iterrows():
         found = jl.search(simba, layers[str(row["layer"])])
         assert found.optimal
         assert found.energy_pj == pytest.approx(row["total_pj"], rel=1e-11)

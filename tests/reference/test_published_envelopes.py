@@ -36,7 +36,7 @@ def published(name: str) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def first() -> pd.DataFrame:
     """The layers of the first notebook: the random ones, and the grid's without its 1,000 smallest."""
-    both = pd.concat([published("random"), published("grid").sort_values("key").iloc[1000:]])
+    both = pd.concat([published("random"), published("grid").sort_values("key", kind="stable").iloc[1000:]])
     return both[both["term"] < LARGEST]
 
 
@@ -102,12 +102,12 @@ def test_a_bent_envelope_is_seen_among_shuffles(first: pd.DataFrame) -> None:
 def test_neighbours_that_scatter_alike_are_refuted_at_the_level_by_the_jackknife_alone(first: pd.DataFrame) -> None:
     """Shuffles are exact for exchangeable layers only: a scatter that drifts along the sizes looks like a bend."""
     sizes, energies = vectors(first, "macs")
-    ratios, ranks = np.sort(energies / sizes), np.argsort(np.argsort(sizes))
+    ratios, ranks = np.sort(energies / sizes), np.argsort(np.argsort(sizes, kind="stable"))
     generator = np.random.default_rng(37)
     studies, by_shuffles, by_blocks = 80, 0, 0
     for _ in range(studies):
         drift = lfilter([1.0], [1.0, -0.9], generator.normal(size=sizes.size))
-        found = lower_regression(sizes, sizes * ratios[np.argsort(np.argsort(drift))][ranks], 14, shuffles=19)
+        found = lower_regression(sizes, sizes * ratios[np.argsort(np.argsort(drift, kind="stable"))][ranks], 14, shuffles=19)
         by_shuffles += found.shuffled_p <= 0.05
         by_blocks += found.jackknife_p <= 0.05
     assert by_shuffles / studies > 0.15

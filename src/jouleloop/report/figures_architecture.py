@@ -55,7 +55,7 @@ def architecture_figure(energies: pd.DataFrame, sweep: Sweep, architecture: str)
         if len(lines) == 1:
             _stack_levels(panel, energies, sweep, architecture, attribute, ticks)
         for (key, line), colour, marker in zip(lines, _colours(len(lines)), _cycle(len(lines)), strict=True):
-            ordered = line.assign(at=line[attribute].map(ticks)).sort_values("at")
+            ordered = line.assign(at=line[attribute].map(ticks)).sort_values("at", kind="stable")
             label = "total" if len(lines) == 1 else _label(key, others)
             panel.plot(ordered["at"], ordered["pj_per_mac"], marker=marker, ms=3.5, color=colour, label=label)
             best = ordered[ordered["best"]]
@@ -114,7 +114,7 @@ def _stack_levels(
     panel: Axes, energies: pd.DataFrame, sweep: Sweep, architecture: str, attribute: str, ticks: dict[object, float]
 ) -> None:
     rows = energies[(energies["sweep"] == sweep.name) & (energies["architecture"] == architecture)]
-    rows = rows[rows["status"] == "ok"].assign(at=lambda frame: frame[attribute].map(ticks)).sort_values("at")
+    rows = rows[rows["status"] == "ok"].assign(at=lambda frame: frame[attribute].map(ticks)).sort_values("at", kind="stable")
     macs = rows["macs"].to_numpy(dtype=np.float64)
     parts: dict[str, FloatArray] = {"compute": rows["compute_pj"].to_numpy(dtype=np.float64) / macs}
     for column in energies.columns:

@@ -36,7 +36,7 @@ def published_figure(published: pd.DataFrame, sweep: str, label: str = "") -> Re
         figure, axes = new_figure(2, len(names))
         for column, name in enumerate(names):
             rows = published[(published["sweep"] == sweep) & (published["architecture"] == name)]
-            rows = rows[np.isfinite(rows["ratio"].to_numpy(dtype=np.float64))].sort_values("parameter")
+            rows = rows[np.isfinite(rows["ratio"].to_numpy(dtype=np.float64))].sort_values("parameter", kind="stable")
             if rows.empty:
                 raise InputError(Fault(f"no point of sweep {sweep} on {name} can be compared"))
             x = rows["parameter"].to_numpy(dtype=np.float64)

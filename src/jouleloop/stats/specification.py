@@ -141,7 +141,7 @@ def _durbin_watson(fit: PolynomialFit) -> tuple[float, float]:
     statistic = inner(differences, differences) / squares
     if sizes.size < fit.u.size:
         return statistic, NAN
-    order = np.argsort(fit.u)
+    order = np.argsort(fit.u, kind="stable")
     mean, variance = _durbin_watson_moments(fit.q[order])
     # Beta on (0, 4) with these moments.
     scaled_mean, scaled_variance = mean / 4, variance / 16
