@@ -405,6 +405,8 @@ class Unrolled(NamedTuple):
         Whether the rank that a dimension shares is unrolled at a level, shape (levels, data spaces, dimensions).
     rate
         Of `RATE`, by level (-1: the compute units) and data space, shape (levels + 1, data spaces).
+    seen_words
+        Words that an instance of a level ever needs, at least, shape (levels, data spaces); negative until asked for.
     """
 
     factors: Ints
@@ -415,6 +417,7 @@ class Unrolled(NamedTuple):
     side: Records
     near: Ints
     rate: Records
+    seen_words: Floats
 
 
 @record
@@ -836,6 +839,7 @@ def new_unrolled(origin: Ints, side: Records) -> Unrolled:
         side,
         np.zeros((levels, spaces, dims), np.int64),
         np.zeros((levels + 1, spaces), RATE),
+        np.empty((levels, spaces)),
     )
 
 

@@ -102,6 +102,7 @@ def open_unrolling(layer: LayerArrays, unrolled: Unrolled) -> None:
     factors = unrolled.factors
     levels = factors.shape[0]
     dims = factors.shape[1]
+    unrolled.seen_words[:] = -1.0
     for d in range(dims):
         product = 1
         for level in range(levels):

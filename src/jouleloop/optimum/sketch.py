@@ -29,8 +29,10 @@ def _words_seen(case: Case, child: int, v: int) -> float:
 @njit
 def compulsory_pj(case: Case, child: int, v: int) -> float:
     """Energy [pJ] of one data space through the boundary outside ``child``, at least; its edge is prepared."""
-    edge = case.unrolled.edge[child, v]
-    words = _words_seen(case, child, v)
+    edge, seen_words = case.unrolled.edge[child, v], case.unrolled.seen_words
+    if seen_words[child, v] < 0.0:
+        seen_words[child, v] = _words_seen(case, child, v)
+    words = seen_words[child, v]
     near, linked = case.unrolled.near[child + 1, v], False
     for d in range(near.shape[0]):
         linked = linked or near[d] != 0
