@@ -107,7 +107,9 @@ def test_neighbours_that_scatter_alike_are_refuted_at_the_level_by_the_jackknife
     studies, by_shuffles, by_blocks = 80, 0, 0
     for _ in range(studies):
         drift = lfilter([1.0], [1.0, -0.9], generator.normal(size=sizes.size))
-        found = lower_regression(sizes, sizes * ratios[np.argsort(np.argsort(drift, kind="stable"))][ranks], 14, shuffles=19)
+        found = lower_regression(
+            sizes, sizes * ratios[np.argsort(np.argsort(drift, kind="stable"))][ranks], 14, shuffles=19
+        )
         by_shuffles += found.shuffled_p <= 0.05
         by_blocks += found.jackknife_p <= 0.05
     assert by_shuffles / studies > 0.15

@@ -114,7 +114,11 @@ def _stack_levels(
     panel: Axes, energies: pd.DataFrame, sweep: Sweep, architecture: str, attribute: str, ticks: dict[object, float]
 ) -> None:
     rows = energies[(energies["sweep"] == sweep.name) & (energies["architecture"] == architecture)]
-    rows = rows[rows["status"] == "ok"].assign(at=lambda frame: frame[attribute].map(ticks)).sort_values("at", kind="stable")
+    rows = (
+        rows[rows["status"] == "ok"]
+        .assign(at=lambda frame: frame[attribute].map(ticks))
+        .sort_values("at", kind="stable")
+    )
     macs = rows["macs"].to_numpy(dtype=np.float64)
     parts: dict[str, FloatArray] = {"compute": rows["compute_pj"].to_numpy(dtype=np.float64) / macs}
     for column in energies.columns:

@@ -19,7 +19,9 @@ def chains_figure(table: pd.DataFrame, growth: pd.DataFrame, variable: str, name
         handles = []
         variants = list(dict.fromkeys(table["variant"]))
         for colour, variant in zip(SERIES, variants[:_MOST], strict=False):
-            rows = table[(table["variant"] == variant) & table["fused_pj"].notna()].sort_values(f"size_{variable}", kind="stable")
+            rows = table[(table["variant"] == variant) & table["fused_pj"].notna()].sort_values(
+                f"size_{variable}", kind="stable"
+            )
             sizes = rows[f"size_{variable}"].astype(float)
             words.plot(sizes, rows["fused_outer_words"].astype(float), color=colour, marker="o", markersize=2)
             words.plot(sizes, rows["apart_outer_words"].astype(float), color=colour, linestyle="--", linewidth=0.8)

@@ -59,7 +59,9 @@ def chain_growth(measured: pd.DataFrame, sweeps: Sequence[ChainSweep], statistic
     for sweep in sweeps:
         own = measured[measured["sweep"] == sweep.name]
         for (architecture, variant), group in own.groupby(["architecture", "variant"], sort=False):
-            usable = group[group["proven"].fillna(False).astype(bool)].sort_values(f"size_{sweep.variable}", kind="stable")
+            usable = group[group["proven"].fillna(False).astype(bool)].sort_values(
+                f"size_{sweep.variable}", kind="stable"
+            )
             head = {"architecture": architecture, "sweep": sweep.name, "variant": variant, "variable": sweep.variable}
             for row in _tests(sweep, usable, statistics):
                 rows.append({**head, **row})
