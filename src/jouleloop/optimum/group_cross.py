@@ -36,9 +36,7 @@ def new_work(lattice: Lattice) -> Work:
 
 
 @njit
-def lower(
-    lattice: Lattice, edge: Edge, k: int, x: int, line: Floats, least_pj: float, out: Floats
-) -> None:  # fmt: skip
+def lower(lattice: Lattice, edge: Edge, k: int, x: int, line: Floats, least_pj: float, out: Floats) -> None:
     """Lower energies [pJ] by run to others and what data spaces that share a rank take, as tile x becomes another.
 
     ``least_pj``: what these take at least. Infinite energies may stand at both ends.
@@ -54,9 +52,7 @@ def lower(
 
 
 @njit
-def _run_pj(
-    lattice: Lattice, edge: Edge, k: int, x: int, y: int, n: int, usual_pj: float
-) -> float:  # fmt: skip
+def _run_pj(lattice: Lattice, edge: Edge, k: int, x: int, y: int, n: int, usual_pj: float) -> float:
     """Energy [pJ] of data spaces that share a rank as a run goes on.
 
     ``usual_pj``: that of a run that leaves none of them in place and whose steps links may serve.
@@ -71,9 +67,7 @@ def _run_pj(
 
 
 @njit(inline="always")
-def shared_pj(
-    lattice: Lattice, edge: Edge, k: int, x: int, y: int, n: int, saved: float
-) -> float:  # fmt: skip
+def shared_pj(lattice: Lattice, edge: Edge, k: int, x: int, y: int, n: int, saved: float) -> float:
     """Energy [pJ] of data spaces that share a rank, as tile x becomes tile y by some factors.
 
     A run saves the iterations that are given, or, where that is 0, its own. Its number is -1 where it may be any.
