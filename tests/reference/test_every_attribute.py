@@ -33,6 +33,7 @@ from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import problem_from
 from paths import ROOT
+from waiting import LIMIT_S
 
 HERE = Path(__file__).parent / "attributes"
 RESULTS = HERE / "results.json"
@@ -144,7 +145,7 @@ def by_timeloop(change: dict[str, Any], folder: Path, programs: tuple[Path, Path
     program = programs[search]
     command = [str(program), *(f"{name}.yaml" for name in files)]
     run = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=300, check=False
+        command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=LIMIT_S, check=False
     )
     outputs = [folder / f"{program.name}.{ending}" for ending in ("stats.txt", "map+stats.xml")]
     if run.returncode or not outputs[0].exists() or not outputs[0].read_text().strip():

@@ -9,6 +9,7 @@ import textwrap
 import pytest
 
 from jouleloop import signals
+from waiting import LIMIT_S
 
 
 def outcome(code: str) -> tuple[int, str]:
@@ -21,7 +22,7 @@ def outcome(code: str) -> tuple[int, str]:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        timeout=120,
+        timeout=LIMIT_S,
     )
     return run.returncode, run.stdout
 
