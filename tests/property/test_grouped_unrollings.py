@@ -196,7 +196,6 @@ def test_a_search_that_begins_anew_finds_the_same(kind: str, seeds: range, monke
     monkeypatch.setattr(rounds, "_MOST_AT_FIRST", 1)
     lower = rounds.Rounds.lower
     monkeypatch.setattr(rounds.Rounds, "lower", lambda self: lowered.append(1) or lower(self))
-    monkeypatch.setattr("jouleloop.optimum.groups._SLICE", 5)
     for seed in seeds:
         found = drawn(kind, seed)
         if found is None or found[0].size > 1e9:
@@ -235,7 +234,6 @@ def test_rounds_below_the_incumbent_find_the_same(kind: str, seeds: range, monke
 
     monkeypatch.setattr(rounds, "regrouped", gives_up)
     monkeypatch.setattr(rounds.Rounds, "higher", after_a_round)
-    monkeypatch.setattr("jouleloop.optimum.groups._SLICE", 5)
     compared = stopped = 0
     for seed in seeds:
         found = drawn(kind, LAST.get(seed, seed))

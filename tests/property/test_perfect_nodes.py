@@ -312,7 +312,6 @@ def check_groups(groups: Groups, part: Part, others: Sequence[int]) -> None:
     limits_pj = (1.2 * least_pj, least_pj * (1 + 1e-9), 1.3 * least_pj)
     for (changes, walk), limit_pj in itertools.product(walks, limits_pj):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("jouleloop.optimum.groups._SLICE", 5)
             for name, value in changes.items():
                 patch.setattr(regroup, name, value)
             found = regroup.regrouped(walk, limit_pj, lambda: regroup.Most(10**9, 10**9))

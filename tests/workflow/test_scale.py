@@ -141,7 +141,7 @@ def test_three_hundred_random_layers(tmp_path: Path) -> None:
     assert "Nothing to be done" in study.run(["scale_fc", "scale_conv"]).output
     after = os.times()
     # Processor time: the wall clock of a busy machine says little.
-    assert after.children_user + after.children_system - before.children_user - before.children_system < 5
+    assert after.children_user + after.children_system - before.children_user - before.children_system < 60
 
 
 def test_twenty_thousand_layers_are_few_jobs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,6 +111,10 @@ EDGE = np.dtype(
         # Shares of linked and of standing words that are counted as fills.
         ("fill_linked", np.float64),
         ("fill_standing", np.float64),
+        # Distinct boxes at the fan-out of the level, at least; those that moving links cannot serve; and their share.
+        ("boxes", np.float64),
+        ("boxes_linked", np.float64),
+        ("share_linked", np.float64),
         # Whether two instances may hold one box.
         ("coincide", np.bool_),
         # What the networks below the level charge over all instances [pJ] for a word of the boxes that a plain and a
@@ -130,6 +134,16 @@ CHARGE = np.dtype(
         # Of a word at least, wherever it goes.
         ("word_pj", np.float64),
         ("sharers", np.float64),
+    ],
+    align=True,
+)
+#: What the compute units ask for of a data space, at least.
+ASKED = np.dtype(
+    [
+        # In how many steps any of them asks, negative until that is known; for how many words; in how many all ask.
+        ("steps", np.float64),
+        ("words", np.float64),
+        ("plain", np.float64),
     ],
     align=True,
 )
@@ -407,6 +421,8 @@ class Unrolled(NamedTuple):
         Of `RATE`, by level (-1: the compute units) and data space, shape (levels + 1, data spaces).
     seen_words
         Words that an instance of a level ever needs, at least, shape (levels, data spaces); negative until asked for.
+    asked
+        Of `ASKED`, by data space.
     """
 
     factors: Ints
@@ -418,6 +434,7 @@ class Unrolled(NamedTuple):
     near: Ints
     rate: Records
     seen_words: Floats
+    asked: Records
 
 
 @record
@@ -722,6 +739,9 @@ class Parts(NamedTuple):
         The parts that wait, as a binary heap.
     stand
         One record of `STAND`.
+    base_pj, sketch_pj
+        By unrolling what its operations cost [pJ], NaN before it was sketched, and by data space and column its bounds
+        that take no tables; empty where they are too many.
     pair_pj, column_pj, order
         Work space for one unrolling: energy between two levels; energy by data space and column, and the columns sorted
         by it.
@@ -743,6 +763,8 @@ class Parts(NamedTuple):
     stage: Ints
     heap: Ints
     stand: Records
+    base_pj: Floats
+    sketch_pj: Floats
     pair_pj: Floats
     column_pj: Floats
     order: Ints
@@ -840,6 +862,7 @@ def new_unrolled(origin: Ints, side: Records) -> Unrolled:
         np.zeros((levels, spaces, dims), np.int64),
         np.zeros((levels + 1, spaces), RATE),
         np.empty((levels, spaces)),
+        np.empty(spaces, ASKED),
     )
 
 

@@ -15,14 +15,9 @@ from jouleloop.optimum.group_cross import new_work
 from jouleloop.optimum.group_lattice import Table, first_rows, new_rows, new_table
 from jouleloop.optimum.group_table import ask_units, cross_fan_out, fill_level, loop_level
 from jouleloop.optimum.outside import Outside, State
-from jouleloop.optimum.parts import sketch_columns
 
 #: Bounds are sums of doubles in another order than the model's.
 ROUNDING = 1.0 - 1e-9
-#: Most bounds of columns that are kept.
-_MOST_SKETCHES = 60_000_000
-#: Unrollings between two looks at the clock.
-_SLICE = 10_000
 
 
 class Groups:
@@ -31,7 +26,7 @@ class Groups:
     Parameters
     ----------
     case, parts
-        Of the solver; ``parts`` lists the unrollings.
+        Of the solver; ``parts`` lists the unrollings, all of them sketched.
     """
 
     def __init__(self, case: Case, parts: Parts) -> None:
@@ -47,8 +42,7 @@ class Groups:
         self.whole = self.boundaries.group(parts.ids)
         self.outside = Outside(self.boundaries, self.whole, self.kept)
         self.tables = [new_table(self.lattice) for _ in range(len(case.keep) + 1)]
-        #: By unrolling what its operations cost [pJ], and by data space and column its bounds that take no tables.
-        self.base_pj, self.column_pj = np.empty(0), np.empty((0, *parts.columns.shape))
+        self.base_pj, self.column_pj = parts.base_pj, parts.sketch_pj
         self._inside, self._work = new_rows(self.lattice), new_work(self.lattice)
 
     def certain_pj(self, group: Unrollings) -> float:
@@ -58,18 +52,6 @@ class Groups:
     def room_pj(self, limit_pj: float, group: Unrollings) -> float:
         """Return what a limit leaves to the boundaries of a group."""
         return (limit_pj - self.certain_pj(group)) / ROUNDING
-
-    def sketch(self) -> Iterator[int]:
-        """Find the bounds that take no tables, where that was not done before; yield the work."""
-        count = len(self.parts.ids)
-        if len(self.base_pj) == count:
-            return
-        base_pj, column_pj = np.empty(count), np.full((count, *self.parts.columns.shape), np.inf)
-        for first in range(0, count, _SLICE):
-            last = min(first + _SLICE, count)
-            sketch_columns(self.case, self.parts, first, last, base_pj, column_pj)
-            yield last - first
-        self.base_pj, self.column_pj = base_pj, column_pj
 
     def look_outside(self, limit_pj: float) -> Iterator[int]:
         """Find what all that is outside a boundary costs at least, below a limit; yield the work."""
@@ -136,9 +118,8 @@ def groups_of(case: Case, parts: Parts) -> Groups | None:
     layer, side = case.target.layer, case.unrolled.side
     idle_of_several = (side["idle"].sum(axis=0) > 1).any()
     told = any(layer.reuse[rule].any() for rule in REUSE.fields or () if rule not in ("averaging", "resting"))
-    sketches = len(parts.ids) * parts.columns.size
     choices = np.prod(parts.column_counts.astype(float))
-    if idle_of_several or told or sketches > _MOST_SKETCHES or choices < 2 or (layer.coef < 0).any():
+    if idle_of_several or told or not len(parts.base_pj) or choices < 2 or (layer.coef < 0).any():
         return None
     return Groups(case, parts)
 

@@ -40,6 +40,8 @@ from jouleloop.optimum.sketch import compulsory_pj
 
 #: Most parts that may wait at once (about 50 bytes each).
 MOST_PARTS = 12_000_000
+#: Most bounds of columns that are kept.
+_MOST_SKETCHES = 60_000_000
 #: Bits of a number that says what is kept.
 _MOST_BITS = 62
 
@@ -79,6 +81,7 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArra
     stand = np.zeros(1, STAND)
     stand["current"] = stand["tabled"] = -1
     room = count + spaces
+    kept = count if count * numbers.size <= _MOST_SKETCHES else 0
     runs = np.zeros(count, RUN)
     runs["first"] = -1
     return Parts(
@@ -98,6 +101,8 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArra
         np.zeros(room, np.int8),
         np.empty(room, np.int64),
         stand,
+        np.full(kept, np.nan),
+        np.full((kept, spaces, most), np.inf),
         np.empty((levels + 1, levels)),
         np.zeros((spaces, most)),
         np.zeros((spaces, most), np.int64),
@@ -130,7 +135,7 @@ def _open(case: Case, parts: Parts, u: int) -> float:
             rest //= factors[level, d]
             macs *= factors[level, d]
         case.grid.axis[d].rest = rest
-    open_unrolling(case.target.layer, case.unrolled)
+    open_unrolling(case.target.layer, case.unrolled, case.grid.axis)
     charge, edge = parts.charge, case.unrolled.edge
     for level in range(charge.shape[1]):
         n, instances = parts.ids[u, level], case.unrolled.instances[level]
@@ -198,19 +203,33 @@ def open_part(case: Case, path: Path, parts: Parts, part: int) -> float:
 @njit
 def _sketch(case: Case, parts: Parts, u: int) -> float:
     """Bound all columns of all data spaces under an unrolling, and sort them; return what the operations cost [pJ]."""
+    if parts.base_pj.shape[0] == 0:
+        base_pj = _bound_columns(case, parts, u, parts.column_pj)
+    else:
+        if math.isnan(parts.base_pj[u]):
+            parts.base_pj[u] = _bound_columns(case, parts, u, parts.sketch_pj[u])
+        base_pj = parts.base_pj[u]
+        parts.column_pj[:] = parts.sketch_pj[u]
+    for v in range(case.keep.shape[1]):
+        for c in range(parts.column_counts[v]):
+            total_pj, at = parts.column_pj[v, c], c
+            while at > 0 and parts.column_pj[v, parts.order[v, at - 1]] > total_pj:
+                parts.order[v, at] = parts.order[v, at - 1]
+                at -= 1
+            parts.order[v, at] = c
+    return float(base_pj)
+
+
+@njit
+def _bound_columns(case: Case, parts: Parts, u: int, column_pj: Floats) -> float:
+    """Write bounds [pJ] by data space and column under an unrolling; return what the operations cost [pJ]."""
     parts.stand[0].tabled = -1
     macs = _open(case, parts, u)
     for v in range(case.keep.shape[1]):
         parts.pair_pj[:] = -1.0
         for c in range(parts.column_counts[v]):
-            total_pj = _column_pj(case, parts, u, v, parts.columns[v, c])
-            parts.column_pj[v, c] = total_pj
-            at = c
-            while at > 0 and parts.column_pj[v, parts.order[v, at - 1]] > total_pj:
-                parts.order[v, at] = parts.order[v, at - 1]
-                at -= 1
-            parts.order[v, at] = c
-    return macs * case.target.compute_pj + _leaked_pj(case, parts.steps[u])
+            column_pj[v, c] = _column_pj(case, parts, u, v, parts.columns[v, c])
+    return float(macs * case.target.compute_pj + _leaked_pj(case, parts.steps[u]))
 
 
 @njit
@@ -237,15 +256,6 @@ def _pair_pj(case: Case, steps: float, v: int, child: int, level: int) -> float:
         if k == child or charged or fills_passed(case.target, v, k):
             total_pj += compulsory_pj(case, k, v)
     return total_pj
-
-
-@njit
-def sketch_columns(case: Case, parts: Parts, first: int, last: int, base_pj: Floats, column_pj: Floats) -> None:
-    """Write of some unrollings what the operations cost [pJ], and the bounds of all columns of all data spaces."""
-    for u in range(first, last):
-        base_pj[u] = _sketch(case, parts, u)
-        for v in range(parts.columns.shape[0]):
-            column_pj[u, v, : parts.column_counts[v]] = parts.column_pj[v, : parts.column_counts[v]]
 
 
 @njit

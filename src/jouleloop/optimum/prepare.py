@@ -97,8 +97,11 @@ def _near(side: Records, factors: Ints, near: Ints) -> bool:
 
 
 @njit
-def open_unrolling(layer: LayerArrays, unrolled: Unrolled) -> None:
-    """Fill what an unrolling fixes whatever is kept: all that follows from its factors but for rates and edges."""
+def open_unrolling(layer: LayerArrays, unrolled: Unrolled, rests: Records) -> None:
+    """Fill what an unrolling fixes whatever is kept: all that follows from its factors but for rates.
+
+    ``rests``: see `offsets_of`.
+    """
     factors = unrolled.factors
     levels = factors.shape[0]
     dims = factors.shape[1]
@@ -114,9 +117,15 @@ def open_unrolling(layer: LayerArrays, unrolled: Unrolled) -> None:
         for d in range(dims):
             units *= factors[level, d]
     for v in range(layer.coef.shape[0]):
+        unrolled.asked[v].steps = -1.0
         _partitions(layer, unrolled, v)
         for level in range(levels):
             _near(unrolled.side[v], factors[level], unrolled.near[level, v])
+        for level in range(1, levels):
+            side, edge = unrolled.side[v], unrolled.edge[level - 1, v]
+            boxes = _spread(layer.coef[v], side, unrolled.inside[level], factors[level], rests)
+            edge.boxes, edge.boxes_linked, edge.share_linked = boxes
+            edge.coincide = _coincide(side, factors, level, unrolled.origin[level])
 
 
 @njit
@@ -308,9 +317,11 @@ def _unit_words(case: Case, steps: float, v: int, level: int) -> tuple[float, fl
 
     Units hold nothing, so a neighbour may hand an operand on in steps that do not move a rank of one dimension.
     """
-    asked, words, plain = _asked_steps(case, steps, v, -1, -1)
-    sent_pj = network_pj(case.unrolled.rate, -1, v, plain, 0.0)
-    return asked * words * _chain(case.target.layer.coef[v], case.unrolled, 1, level), sent_pj
+    row = case.unrolled.asked[v]
+    if row.steps < 0.0:
+        row.steps, row.words, row.plain = _asked_steps(case, steps, v, -1, -1)
+    sent_pj = network_pj(case.unrolled.rate, -1, v, row.plain, 0.0)
+    return row.steps * row.words * _chain(case.target.layer.coef[v], case.unrolled, 1, level), sent_pj
 
 
 @njit
@@ -356,16 +367,13 @@ def _edge(case: Case, v: int, child: int, level: int, apart: float) -> None:
 
     ``apart`` is the share of the words over links that is counted as fills.
     """
-    coef, unrolled = case.target.layer.coef[v], case.unrolled
-    edge, side, factors = unrolled.edge[child, v], unrolled.side[v], unrolled.factors
-    distinct, linked, share = _spread(coef, side, unrolled.inside[child + 1], factors[child + 1], case.grid.axis)
-    beyond = _chain(coef, unrolled, child + 2, level)
-    edge.distinct = distinct * beyond
-    edge.distinct_linked = linked * beyond
+    edge = case.unrolled.edge[child, v]
+    beyond = _chain(case.target.layer.coef[v], case.unrolled, child + 2, level)
+    edge.distinct = edge.boxes * beyond
+    edge.distinct_linked = edge.boxes_linked * beyond
     edge.beyond = beyond
-    edge.fill_linked = share + (1.0 - share) * apart
+    edge.fill_linked = edge.share_linked + (1.0 - edge.share_linked) * apart
     edge.fill_standing = apart
-    edge.coincide = _coincide(side, factors, child + 1, unrolled.origin[child + 1])
 
 
 @njit

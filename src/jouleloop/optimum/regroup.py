@@ -106,7 +106,6 @@ def regrouped(walks: Walks, limit_pj: float, most: Callable[[], Most]) -> Iterat
 
 def _followed(walk: Walk, most_tables: int) -> Generator[int | float, None, list[Left] | None]:
     """Yield the work of each table; return the ways of a walk that are left, none where they take too many tables."""
-    yield from walk.groups.sketch()
     ways: list[Left] = []
     for tables, left in enumerate(walk.left()):
         if tables >= most_tables:
