@@ -65,6 +65,8 @@ class Unrollings(NamedTuple):
     loops: int
     prices: dict[tuple[int, int, int, int], Record]
     """What `Boundaries.price` has found, by data space, level, and those that it reads of."""
+    apart: dict[tuple[int, int], float]
+    """How many times the values of a rank instances take, by data space and the first fan-out that hands nothing on."""
 
 
 class Boundaries:
@@ -193,7 +195,7 @@ class Boundaries:
 
     def group(self, ids: Ints) -> Unrollings:
         """Return a group of some unrollings; ``ids`` has by unrolling and level the number of its row."""
-        rows = [np.flatnonzero(np.bincount(own)) for own in ids.T]
+        rows = list(ids.T) if len(ids) == 1 else [np.flatnonzero(np.bincount(own)) for own in ids.T]
         instances, parted = np.ones(len(ids)), np.ones((len(ids), self.partition.size))
         most, whole = [1.0], [parted[0]]
         each_pj = self.hardware.levels["leak_pj"]
@@ -207,7 +209,7 @@ class Boundaries:
             leaks_pj += each_pj[k - 1] * instances
         steps = self.macs / (instances * self.rows[0].instances[ids[:, 0]])
         leaked_pj = float((steps * leaks_pj).min())
-        return Unrollings(ids, rows, np.array(most[::-1]), np.stack(whole[::-1]), leaked_pj, self._loops(ids), {})
+        return Unrollings(ids, rows, np.array(most[::-1]), np.stack(whole[::-1]), leaked_pj, self._loops(ids), {}, {})
 
     def _loops(self, ids: Ints) -> int:
         """Return the dimensions that temporal loops may be over, as bits: of many unrollings all."""
@@ -232,7 +234,7 @@ class Boundaries:
 
         A level where two dimensions of a rank are unrolled may pass fewer requests on than boxes are different there.
         """
-        share = np.ones(len(group.ids))
+        share = np.ones(len(group.ids) if first <= last else 1)
         for k in range(first, last + 1):
             share *= self.rows[k].passed[group.ids[:, k], v]
         return float(self.lattice.volume[v] * share.min())
@@ -244,14 +246,16 @@ class Boundaries:
         """
         if len(group.ids) > _MANY:
             return 1.0
+        if (v, first) in group.apart:
+            return group.apart[v, first]
         whole = np.ones((len(group.ids), len(self.layer.bounds)), np.int64)
         factors = np.prod([whole, *(self.parts.row[k][group.ids[:, k]] for k in range(first, len(self.rows)))], axis=0)
         least = np.inf
         for r, row in enumerate(self.layer.coef[v]):
             if np.count_nonzero(row) > 1:
-                own = np.unique(np.where(row != 0, factors, 1), axis=0)
-                least = min(least, *(self._seen_apart(v, r, tuple(one)) for one in own.tolist()))
-        return max(1.0, least)
+                own = set(map(tuple, np.where(row != 0, factors, 1).tolist()))
+                least = min(least, *(self._seen_apart(v, r, one) for one in own))
+        return group.apart.setdefault((v, first), max(1.0, least))
 
     def _seen_apart(self, v: int, r: int, factors: tuple[int, ...]) -> float:
         """Return how many times the values of a rank so many instances take at least, that each see a part of it."""
@@ -291,7 +295,9 @@ class Boundaries:
         """Return what a data space takes at the boundary outside a level, see `price`."""
         levels, read_write = self.hardware.levels, self.layer.read_write[v]
         shared, price = bool(self.lattice.shared[v]), np.zeros(1, PRICE)[0]
-        price["beyond"] = self.multicast(group.ids, v, top + 1, parent, mean=True).max()
+        price["beyond"] = 1.0
+        if top < parent:
+            price["beyond"] = self.multicast(group.ids, v, top + 1, parent, mean=True).max()
         price["least_words"] = self.least_words(group, v, child + 2, parent)
         price["apart"] = self._apart(group, v, child + 2) if shared and child >= 0 else 1.0
         price["loops"] = group.loops
