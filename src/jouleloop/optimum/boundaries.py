@@ -295,9 +295,7 @@ class Boundaries:
         """Return what a data space takes at the boundary outside a level, see `price`."""
         levels, read_write = self.hardware.levels, self.layer.read_write[v]
         shared, price = bool(self.lattice.shared[v]), np.zeros(1, PRICE)[0]
-        price["beyond"] = 1.0
-        if top < parent:
-            price["beyond"] = self.multicast(group.ids, v, top + 1, parent, mean=True).max()
+        price["beyond"] = self.multicast(group.ids, v, top + 1, parent, mean=True).max() if top < parent else 1.0
         price["least_words"] = self.least_words(group, v, child + 2, parent)
         price["apart"] = self._apart(group, v, child + 2) if shared and child >= 0 else 1.0
         price["loops"] = group.loops

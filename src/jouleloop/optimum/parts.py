@@ -73,11 +73,7 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArra
     row, ids = candidates.row, np.ascontiguousarray(candidates.ids)
     count = len(ids)
     used = np.prod([row[level].prod(axis=1).astype(float)[own] for level, own in enumerate(ids.T)], axis=0)
-    most = max(map(len, columns))
-    numbers = np.zeros((spaces, most), np.int64)
-    for v, column in enumerate(columns):
-        own = is_open[:, v]
-        numbers[v, : len(column)] = (~column[:, own] * (1 << bits[own, v])).sum(axis=1)
+    numbers = _numbers(columns, bits)
     stand = np.zeros(1, STAND)
     stand["current"] = stand["tabled"] = -1
     room = count + spaces
@@ -102,11 +98,20 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArra
         np.empty(room, np.int64),
         stand,
         np.full(kept, np.nan),
-        np.full((kept, spaces, most), np.inf),
+        np.full((kept, *numbers.shape), np.inf),
         np.empty((levels + 1, levels)),
-        np.zeros((spaces, most)),
-        np.zeros((spaces, most), np.int64),
+        np.zeros(numbers.shape),
+        np.zeros(numbers.shape, np.int64),
     )
+
+
+def _numbers(columns: Sequence[Bools], bits: Ints) -> Ints:
+    """Return `Parts.columns`."""
+    found = np.zeros((len(columns), max(map(len, columns))), np.int64)
+    for v, column in enumerate(columns):
+        own = bits[:, v] >= 0
+        found[v, : len(column)] = (~column[:, own] * (1 << bits[own, v])).sum(axis=1)
+    return found
 
 
 def grown(parts: Parts, room: int) -> Parts:
