@@ -165,7 +165,7 @@ class Cluster:
             process.send_signal(signal.SIGTERM)
         for process in reversed(self.daemons):
             try:
-                process.wait(timeout=LIMIT_S)
+                process.wait(timeout=120)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
