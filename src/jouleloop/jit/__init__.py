@@ -107,13 +107,14 @@ class _Waiting:
 
 
 _WAITING = _Waiting()
-_RECORDS: set[type[Any]] = set()
+#: Records, and numbers: of these the class tells the type.
+_PLAIN: set[type[Any]] = {bool, float, int}
 
 
 def record(kind: type[_Record]) -> type[_Record]:
     """Mark a class of named tuples whose values kernels take by address, see `jouleloop.jit.records`."""
     _WAITING.records.append(kind)
-    _RECORDS.add(kind)
+    _PLAIN.add(kind)
     return kind
 
 
@@ -135,7 +136,7 @@ class _Kernel:
         lacking = self._parameters - len(arguments)
         if lacking:
             arguments += self.function.__defaults__[-lacking:]
-        kinds = tuple(map(_kind_of, arguments))
+        kinds = tuple([kind if (kind := type(one)) in _PLAIN else _kind_of(one) for one in arguments])
         entry = self._entries.get(kinds)
         if entry is not None:
             # Records of one class may hold arrays of other types: numba looks at these.
@@ -152,7 +153,7 @@ class _Kernel:
 def _kind_of(value: Any) -> Any:
     """Return what tells types of arguments apart, but for what records hold; numpy is not loaded for it."""
     kind = type(value)
-    if isinstance(value, tuple) and kind not in _RECORDS:
+    if isinstance(value, tuple) and kind not in _PLAIN:
         return (kind, *map(_kind_of, value))
     flags = getattr(value, "flags", None)
     return kind if flags is None else (kind, value.dtype, value.ndim, flags.num)

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from jouleloop.optimum.words import boxes_by_row, values_of
 
 #: Unrollings of a group whose factors are not looked at one by one.
 _MANY = 10_000
+#: Most unrollings of a group that is kept for other choices, and most of these.
+_FEW, _KEPT = 4, 10_000
 
 
 class _Rows(NamedTuple):
@@ -94,6 +97,9 @@ class Boundaries:
         self._arranged = self._entries()
         self.partition = np.array([float(box_words(coef, self.layer.bounds)) for coef in self.layer.coef])
         self._fans: dict[tuple[int, int, bytes], Fan] = {}
+        ids = parts.ids
+        #: Groups of few unrollings, by the bytes of their rows.
+        self._few = lru_cache(_KEPT)(lambda own: self._group(np.frombuffer(own, ids.dtype).reshape(-1, ids.shape[1])))
         #: What `_seen_apart` has found.
         self._seen: dict[tuple[int, int, tuple[int, ...]], float] = {}
 
@@ -195,6 +201,10 @@ class Boundaries:
 
     def group(self, ids: Ints) -> Unrollings:
         """Return a group of some unrollings; ``ids`` has by unrolling and level the number of its row."""
+        # Other choices of what is kept ask for the same few.
+        return self._few(ids.tobytes()) if len(ids) <= _FEW else self._group(ids)
+
+    def _group(self, ids: Ints) -> Unrollings:
         rows = list(ids.T) if len(ids) == 1 else [np.flatnonzero(np.bincount(own)) for own in ids.T]
         instances, parted = np.ones(len(ids)), np.ones((len(ids), self.partition.size))
         most, whole = [1.0], [parted[0]]
@@ -359,7 +369,7 @@ class Boundaries:
         share, ratio = np.ascontiguousarray(classes[:, :spaces]), np.ascontiguousarray(classes[:, spaces:])
         instances = chained[order], served[order], stands[order]
         shift, place, window = shift[order], place[order], window[order]
-        self._fans[key] = new_fan(self.lattice, shift, place, share, ratio, instances, window, self.windows)
+        self._fans[key] = new_fan(self.lattice, shift, place, (share, ratio), instances, (window, self.windows))
         return self._fans[key]
 
 

@@ -253,10 +253,10 @@ class Fan(NamedTuple):
 
     Attributes
     ----------
-    shift, begin
-        Powers of primes of the factors, shape (choices, axes), in classes that begin there.
+    begin
+        Where the factors of each class begin.
     kind, step, taken
-        By factors, their class; how much further on the tile outside is; the powers, packed.
+        By factors, their class; how much further on the tile outside is; their powers of primes, packed.
     guards
         The bits above all powers of a packed number.
     share, ratio
@@ -271,7 +271,6 @@ class Fan(NamedTuple):
         By factors and data space, the number of those next to the level inside, and what its windows leave.
     """
 
-    shift: Ints
     begin: Ints
     kind: Ints
     step: Ints
@@ -290,29 +289,25 @@ def new_fan(
     lattice: Lattice,
     shift: Ints,
     kind: Ints,
-    share: Floats,
-    ratio: Floats,
+    rates: tuple[Floats, Floats],
     instances: tuple[Floats, Floats, Floats],
-    window: Ints,
-    windows: Windows,
+    near: tuple[Ints, Windows],
 ) -> Fan:
-    """Return a fan-out of factors in the order of their classes, see `Fan`."""
-    shift = np.ascontiguousarray(shift)
-    begin = np.searchsorted(kind, np.arange(len(share) + 1)).astype(np.int64)
-    step, taken = shift @ lattice.weight, shift @ lattice.packed
-    return Fan(
-        shift,
-        begin,
-        kind,
-        step,
-        taken,
-        guards_of(lattice.most, lattice.packed),
-        share,
-        ratio,
-        *instances,
-        window,
-        windows,
-    )
+    """Return a fan-out of factors in the order of their classes, see `Fan`; ``shift``: their powers of primes."""
+    step, taken, guards = shift @ lattice.weight, shift @ lattice.packed, guards_of(lattice.most, lattice.packed)
+    return Fan(_begin_of(kind, len(rates[0])), kind, step, taken, guards, *rates, *instances, *near)
+
+
+def some_of(fan: Fan, own: Bools) -> Fan:
+    """Return some of the factors of a fan-out."""
+    left = {
+        name: getattr(fan, name)[own] for name in ("kind", "step", "taken", "chained", "served", "stands", "window")
+    }
+    return fan._replace(begin=_begin_of(left["kind"], len(fan.share)), **left)
+
+
+def _begin_of(kind: Ints, classes: int) -> Ints:
+    return np.searchsorted(kind, np.arange(classes + 1)).astype(np.int64)
 
 
 @record

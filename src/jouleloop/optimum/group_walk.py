@@ -7,7 +7,6 @@ how many instances ask for one box of it on the way there.
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from jouleloop.model.arrays import Bools, Floats, Ints, Records
 from jouleloop.optimum.boundaries import Boundaries
 from jouleloop.optimum.group_back import cross_back, fill_back, keep_within, loop_back
 from jouleloop.optimum.group_cross import new_work
-from jouleloop.optimum.group_lattice import Edge, Fan, Rows, Table, first_rows, least_of, new_fan, new_rows, new_table
+from jouleloop.optimum.group_lattice import Edge, Fan, Rows, Table, first_rows, least_of, new_rows, new_table, some_of
 from jouleloop.optimum.group_table import ask_units, cross_fan_out, fill_level, loop_level
 from jouleloop.optimum.groups import Groups
 from jouleloop.optimum.outside import State
@@ -112,6 +111,8 @@ class Walk:
         self.values = 0
         self._table, self._work, self._rows = new_table(self.lattice), new_work(self.lattice), new_rows(self.lattice)
         self._feasible: dict[tuple[int, int, int], list[float]] = {}
+        self._within: dict[tuple[int, float, int, int, int], list[float]] = {}
+        self._apart: dict[tuple[int, int, tuple[int, ...]], dict[Multicasts, Fan]] = {}
         self.found: dict[State, Floats] = {}
 
     @property
@@ -336,15 +337,21 @@ class Walk:
         if not self.tells:
             choices = [own[:1] for own in choices]
         blocked: list[Multicasts] = []
+        least = tuple(own[-1] for own in choices)
+        all_left = self._leaves(node, edge, outside, begun, least)
         for some in itertools.product(*choices):
             if any(all(a <= b for a, b in zip(some, other, strict=True)) for other in blocked):
                 continue
-            edge.price["beyond"][begun] = some
-            self._table.found[:] = False
-            if self._cross(node.rows, edge, outside, self._table, asks=True):
+            if all_left or (some != least and self._leaves(node, edge, outside, begun, some)):
                 yield some
             else:
                 blocked.append(some)
+
+    def _leaves(self, node: Node, edge: Edge, outside: Floats, begun: Sequence[int], multicasts: Multicasts) -> bool:
+        """Whether a boundary leaves anything if so many instances ask for one box: it does if fewer leave something."""
+        edge.price["beyond"][begun] = multicasts
+        self._table.found[:] = False
+        return self._cross(node.rows, edge, outside, self._table, asks=True)
 
     def _told(self, v: int, first: int, last: int) -> list[float]:
         """Return how many instances may ask for one box of a data space across some fan-outs, the most first."""
@@ -357,38 +364,35 @@ class Walk:
         self, node: Node, after: State, passing: Sequence[int]
     ) -> Iterator[tuple[list[float], Fan, list[Told]]]:
         """Yield the factors of a fan-out by the multicasts of what passes, with those that are left beyond."""
-        child, top = min(node.state), min(after)
-        for crossed, fan in self._classes(child + 1, top, tuple(passing) if self.tells else ()):
-            left, also = [1.0] * len(after), []
-            for v, m in crossed.items():
-                left[v] = node.multicasts[v] / m
-                also.append(Told(v, child + 1, top, m))
-                if left[v] not in (self._told(v, top + 1, after[v]) if after[v] > top else (1.0,)):
-                    break
-            else:
-                yield left, fan, also
+        first, top = min(node.state) + 1, min(after)
+        passing = passing if self.tells else ()
+        fans = self._classes(first, top, tuple(passing))
+        crossed = [self._crossed(v, node.multicasts[v], first, top, after[v]) for v in passing]
+        for some in itertools.product(*crossed):
+            fan = fans.get(some)
+            if fan is not None:
+                left = [1.0] * len(after)
+                for v, m in zip(passing, some, strict=True):
+                    left[v] = node.multicasts[v] / m
+                yield left, fan, [Told(v, first, top, m) for v, m in zip(passing, some, strict=True)]
 
-    def _classes(self, first: int, top: int, passing: tuple[int, ...]) -> list[tuple[dict[int, float], Fan]]:
+    def _crossed(self, v: int, whole: float, first: int, top: int, last: int) -> list[float]:
+        """Return how many of so many instances may ask for one box across fan-outs up to the top one, others beyond."""
+        key = (v, whole, first, top, last)
+        if key not in self._within:
+            beyond = self._told(v, top + 1, last) if last > top else [1.0]
+            self._within[key] = [m for m in self._told(v, first, top) if whole / m in beyond]
+        return self._within[key]
+
+    def _classes(self, first: int, top: int, passing: tuple[int, ...]) -> dict[Multicasts, Fan]:
         """Return the factors of the fan-outs between two levels, by the multicasts of data spaces that pass."""
         key = (first, top, passing)
         if key not in self._apart:
             fan = self.boundaries.fan(self.groups.whole, first, top)
-            if not passing:
-                return self._apart.setdefault(key, [({}, fan)])
             marks = fan.chained[:, list(passing)]
-            found = []
-            for mark in np.unique(marks, axis=0):
-                own = (marks == mark).all(axis=1)
-                instances = fan.chained[own], fan.served[own], fan.stands[own]
-                shift, kind, window = fan.shift[own], fan.kind[own], fan.window[own]
-                some = new_fan(self.lattice, shift, kind, fan.share, fan.ratio, instances, window, fan.windows)
-                found.append((dict(zip(passing, mark.tolist(), strict=True)), some))
-            self._apart[key] = found
+            left = np.unique(marks, axis=0) if passing else marks[:1]
+            self._apart[key] = {tuple(one.tolist()): some_of(fan, (marks == one).all(axis=1)) for one in left}
         return self._apart[key]
-
-    @cached_property
-    def _apart(self) -> dict[tuple[int, int, tuple[int, ...]], list[tuple[dict[int, float], Fan]]]:
-        return {}
 
 
 def _known(node: Node) -> tuple[Rows, Floats]:
