@@ -30,7 +30,7 @@ from differential.features import table  # noqa: E402
 from differential.mixed import draw_mixed, draw_mixed_rounded  # noqa: E402
 from differential.near import draw_near  # noqa: E402
 from differential.open import OPEN  # noqa: E402
-from differential.real import homes, run_mapper  # noqa: E402
+from differential.real import HOMES, homes, run_mapper  # noqa: E402
 from differential.ruby import as_ruby_reads, draw_ruby_window, with_remainders  # noqa: E402
 from differential.runs import from_record, read_records  # noqa: E402
 from differential.strided import draw_strided  # noqa: E402
@@ -54,6 +54,8 @@ def main() -> None:
         print(table(rows))
         return
     programs = homes(options.timeloop)
+    if not programs:
+        sys.exit(f"error: {options.timeloop} has none of the folders {', '.join(map(str, HOMES.values()))}")
     bases = [read_case(p.parent) for folder in options.base for p in sorted(folder.glob("*/arch.yaml"))]
 
     options.out.mkdir(parents=True, exist_ok=True)
