@@ -136,7 +136,7 @@ class _Kernel:
         lacking = self._parameters - len(arguments)
         if lacking:
             arguments += self.function.__defaults__[-lacking:]
-        kinds = tuple([kind if (kind := type(one)) in _PLAIN else _kind_of(one) for one in arguments])
+        kinds = tuple(map(_kind_of, arguments))
         entry = self._entries.get(kinds)
         if entry is not None:
             # Records of one class may hold arrays of other types: numba looks at these.
@@ -153,7 +153,9 @@ class _Kernel:
 def _kind_of(value: Any) -> Any:
     """Return what tells types of arguments apart, but for what records hold; numpy is not loaded for it."""
     kind = type(value)
-    if isinstance(value, tuple) and kind not in _PLAIN:
+    if kind in _PLAIN:
+        return kind
+    if isinstance(value, tuple):
         return (kind, *map(_kind_of, value))
     flags = getattr(value, "flags", None)
     return kind if flags is None else (kind, value.dtype, value.ndim, flags.num)

@@ -12,7 +12,7 @@ import numpy as np
 from jouleloop.model.arrays import Bools, Floats, Ints, Record, Records
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import PLAIN, Case, Parts
-from jouleloop.optimum.group_lattice import PRICE, Edge, Fan, bits_of, extents_of, new_fan, new_lattice
+from jouleloop.optimum.group_lattice import PRICE, Edge, Fan, begin_of, bits_of, extents_of, guards_of, new_lattice
 from jouleloop.optimum.passing import MOST_LAID_OUT, unrolled_ranks, words_passed
 from jouleloop.optimum.units import shares_of_steps, sure_shares, words_together
 from jouleloop.optimum.windows import windows_of
@@ -367,9 +367,11 @@ class Boundaries:
         order = np.argsort(place, kind="stable")
         spaces = len(shared)
         share, ratio = np.ascontiguousarray(classes[:, :spaces]), np.ascontiguousarray(classes[:, spaces:])
-        instances = chained[order], served[order], stands[order]
         shift, place, window = shift[order], place[order], window[order]
-        self._fans[key] = new_fan(self.lattice, shift, place, (share, ratio), instances, (window, self.windows))
+        begin, guards = begin_of(place, len(classes)), guards_of(self.lattice.most, self.lattice.packed)
+        step, taken = shift @ self.lattice.weight, shift @ self.lattice.packed
+        instances = chained[order], served[order], stands[order]
+        self._fans[key] = Fan(begin, place, step, taken, guards, share, ratio, *instances, window, self.windows)
         return self._fans[key]
 
 

@@ -285,28 +285,16 @@ class Fan(NamedTuple):
     windows: Windows
 
 
-def new_fan(
-    lattice: Lattice,
-    shift: Ints,
-    kind: Ints,
-    rates: tuple[Floats, Floats],
-    instances: tuple[Floats, Floats, Floats],
-    near: tuple[Ints, Windows],
-) -> Fan:
-    """Return a fan-out of factors in the order of their classes, see `Fan`; ``shift``: their powers of primes."""
-    step, taken, guards = shift @ lattice.weight, shift @ lattice.packed, guards_of(lattice.most, lattice.packed)
-    return Fan(_begin_of(kind, len(rates[0])), kind, step, taken, guards, *rates, *instances, *near)
-
-
 def some_of(fan: Fan, own: Bools) -> Fan:
     """Return some of the factors of a fan-out."""
     left = {
         name: getattr(fan, name)[own] for name in ("kind", "step", "taken", "chained", "served", "stands", "window")
     }
-    return fan._replace(begin=_begin_of(left["kind"], len(fan.share)), **left)
+    return fan._replace(begin=begin_of(left["kind"], len(fan.share)), **left)
 
 
-def _begin_of(kind: Ints, classes: int) -> Ints:
+def begin_of(kind: Ints, classes: int) -> Ints:
+    """Return where the factors of each class begin, in the order of their classes."""
     return np.searchsorted(kind, np.arange(classes + 1)).astype(np.int64)
 
 

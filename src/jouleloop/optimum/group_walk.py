@@ -371,10 +371,11 @@ class Walk:
         for some in itertools.product(*crossed):
             fan = fans.get(some)
             if fan is not None:
+                told = [Told(v, first, top, m) for v, m in zip(passing, some, strict=True)]
                 left = [1.0] * len(after)
-                for v, m in zip(passing, some, strict=True):
-                    left[v] = node.multicasts[v] / m
-                yield left, fan, [Told(v, first, top, m) for v, m in zip(passing, some, strict=True)]
+                for one in told:
+                    left[one.space] = node.multicasts[one.space] / one.instances
+                yield left, fan, told
 
     def _crossed(self, v: int, whole: float, first: int, top: int, last: int) -> list[float]:
         """Return how many of so many instances may ask for one box across fan-outs up to the top one, others beyond."""
