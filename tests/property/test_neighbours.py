@@ -235,7 +235,6 @@ def compare_nest(search: Search, u: int, rng: random.Random, *, whole: bool = Fa
         solver.arrangements,
         solver.work,
         Tally(ENERGY, new_best(), new_counters(), search.new_found(), new_log()),
-        np.zeros(dims, np.int64),
         solver.stack,
     )
     assert path.certain_pj[0] <= found_pj * (1 + 1e-12), str(search.problem)

@@ -17,8 +17,11 @@ from jouleloop.engines.protocol import Target
 from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import MapSpace, build_mapspace
+from jouleloop.model.arrays import Records
+from jouleloop.optimum.arrays import CANONICAL
 from jouleloop.optimum.certificate import subject
-from jouleloop.optimum.optimise import Search
+from jouleloop.optimum.optimise import Search, search_mapspace
+from jouleloop.optimum.solve import Solver
 from jouleloop.proof.cost import cost_of, nest_of
 from jouleloop.proof.design import Design, Factors
 from jouleloop.proof.lemmas import Loop
@@ -220,3 +223,29 @@ def compare_tiles(search: Search, bounds: Bounds, u: int, design: Design) -> int
             wanted = float(Fraction(int(exact)) * design.unit_pj)
             assert found == pytest.approx(wanted, rel=1e-11, abs=1e-9), (k, tile, found, wanted, str(search.problem))
     return points
+
+
+@by_kind(KINDS, CASES, first=CASES // 3)
+def test_parts_without_a_tie_are_not_searched_again(kind: str, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    started, left_out = Solver.start, 0
+
+    def start_anew(self: Solver, mode: int, best: Records) -> None:
+        """Forget before ties are compared what the pass before has found of each part."""
+        nonlocal left_out
+        if mode == CANONICAL:
+            bound_pj = self.parts.value["bound"][: self.count]
+            left_out += int(np.isfinite(bound_pj[bound_pj > best[0]["limit_pj"]]).sum())
+            bound_pj[np.isfinite(bound_pj)] = 0.0
+        started(self, mode, best)
+
+    for seed in seeds:
+        try:
+            space, target, _ = drawn(kind, seed)
+        except pytest.skip.Exception:
+            continue
+        found = search_mapspace(space, target.costs, semantics=target.semantics)
+        with monkeypatch.context() as patch:
+            patch.setattr(Solver, "start", start_anew)
+            again = search_mapspace(space, target.costs, semantics=target.semantics)
+        assert again.mapping == found.mapping, (kind, seed)
+    assert left_out > len(seeds)

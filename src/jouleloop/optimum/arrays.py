@@ -32,6 +32,8 @@ BEST = np.dtype(
         ("most_cycles", np.float64),
         # Energy [pJ] below which a nest is noted that does not improve on the rest (see `Rounds`), or -inf.
         ("aside_pj", np.float64),
+        # Least energy [pJ] of the nests of a part: of those evaluated, and the bounds of those left out.
+        ("least_pj", np.float64),
     ],
     align=True,
 )

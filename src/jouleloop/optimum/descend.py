@@ -72,7 +72,10 @@ def beaten(mode: int, best: Records, energy_pj: float, cycles: float) -> bool:
     if cycles > best[0].most_cycles:
         return True
     if mode == ENERGY:
-        return bool(energy_pj >= best[0].energy_pj * (1.0 - SLACK))
+        if energy_pj < best[0].energy_pj * (1.0 - SLACK):
+            return False
+        best[0].least_pj = min(best[0].least_pj, energy_pj)
+        return True
     if mode == DELAY:
         if energy_pj > best[0].limit_pj or cycles > best[0].cycles:
             return True
@@ -169,17 +172,10 @@ def _place_spatial(arrangements: Arrangements, chosen: Ints, nest: NestArrays) -
 
 @njit
 def _evaluate_arrangements(
-    case: Case,
-    path: Path,
-    run: Record,
-    arrangements: Arrangements,
-    work: WorkArrays,
-    tally: Tally,
-    chosen: Ints,
-    bound_pj: float,
+    case: Case, path: Path, run: Record, arrangements: Arrangements, work: WorkArrays, tally: Tally, stack: Stack
 ) -> float:
-    """Evaluate the nest, of this bound, in all arrangements that can matter; return the least energy [pJ]."""
-    nest, best = path.nest, tally.best
+    """Evaluate the nest in all arrangements that can matter; return the least energy [pJ]."""
+    nest, best, chosen, bound_pj = path.nest, tally.best, stack.chosen, float(stack.node_pj[0])
     least_pj = np.inf
     # Of windows the model may look at every instance for what its neighbours hand on.
     ticks = _EVALUATION_TICKS + (int(case.unrolled.instances[0]) if has_windows(case.mesh) else 0)
@@ -207,7 +203,7 @@ def _evaluate_arrangements(
                 tally.found.arrangement[0] = ASIDE
                 copy_nest(nest, tally.found)
             continue
-        best[0].energy_pj = total_pj
+        best[0].energy_pj = best[0].least_pj = total_pj
         best[0].cycles = cycles
         best[0].product = total_pj * float(cycles) ** best[0].delay_power
         tally.found.arrangement[0] = member
@@ -217,21 +213,10 @@ def _evaluate_arrangements(
 
 @njit
 def _evaluate_leaf(
-    case: Case,
-    path: Path,
-    run: Record,
-    arrangements: Arrangements,
-    work: WorkArrays,
-    tally: Tally,
-    moving: Ints,
-    stack: Stack,
+    case: Case, path: Path, run: Record, arrangements: Arrangements, work: WorkArrays, tally: Tally, stack: Stack
 ) -> float:
-    """Let the model evaluate the nest in all orders and arrangements that can matter; return the least energy [pJ].
-
-    ``moving`` is work space, numbers by dimension.
-    """
-    axis = case.grid.axis
-    nest = path.nest
+    """Let the model evaluate the nest in all orders and arrangements that can matter; return the least energy [pJ]."""
+    axis, nest, moving = case.grid.axis, path.nest, stack.work[0]
     n = 0
     for d in range(axis.shape[0]):
         if digit(axis, path.node[0].point, d) > 0:
@@ -248,10 +233,7 @@ def _evaluate_leaf(
     more = True
     while more:
         _place_innermost(case, path, moving, n)
-        found_pj = _evaluate_arrangements(
-            case, path, run, arrangements, work, tally, stack.chosen, float(stack.node_pj[0])
-        )
-        least_pj = min(least_pj, found_pj)
+        least_pj = min(least_pj, _evaluate_arrangements(case, path, run, arrangements, work, tally, stack))
         # The order of the innermost loops changes nothing but what neighbours hand on between the compute units.
         more = run.ordered == 0 and order_after(moving, start, stop)
     return float(least_pj)
@@ -456,7 +438,7 @@ def _enter(
     counters[0].nodes += 1
     stack.profile[level].nodes += 1
     if level == 0:
-        least_pj = _evaluate_leaf(case, path, run, arrangements, work, tally, stack.work[0], stack)
+        least_pj = _evaluate_leaf(case, path, run, arrangements, work, tally, stack)
         note(tally, EVALUATED, 0, path.node[0].point, 0, least_pj)
         cursor.phase = TAKE
         return 1

@@ -179,6 +179,7 @@ def _take_part(case: Case, path: Path, parts: Parts, tally: Tally, stack: Stack)
             stand[0].diving = True
     stand[0].current = part
     stand[0].begun = counters[0].visited
+    best[0].least_pj = np.inf
     start_descent(path, case.tables.passes, stand[0].points, bound_pj, stack)
     return True
 
@@ -197,13 +198,7 @@ def _nests_before(case: Case) -> int:
 
 @njit
 def _search_part(
-    case: Case,
-    path: Path,
-    parts: Parts,
-    arrangements: Arrangements,
-    work: WorkArrays,
-    tally: Tally,
-    stack: Stack,
+    case: Case, path: Path, parts: Parts, arrangements: Arrangements, work: WorkArrays, tally: Tally, stack: Stack
 ) -> bool:
     """Search the part at hand; return whether the pass goes on: nothing is wanted, and it is no time for a pause."""
     stand, counters, best = parts.stand, tally.counters, tally.best
@@ -222,6 +217,10 @@ def _search_part(
         counters[0].enough = counters[0].visited + 1
     before_pj, before = best[0].energy_pj, best[0].product
     ended = descend(case, path, parts.steps[u], parts.runs[u], arrangements, work, tally, stack)
+    if ended and tally.mode == ENERGY:
+        # Where ties are compared, a part that holds none is not searched again.
+        known_pj = min(best[0].least_pj, case.tables.limit[0])
+        parts.value[part].bound = max(parts.value[part].bound, known_pj)
     seen = counters[0].visited >= counters[0].enough
     counters[0].pause, counters[0].enough = pause, NEVER
     if stack.cursor[0].needed > 0:
@@ -246,13 +245,7 @@ def _search_part(
 
 @njit
 def run_parts(
-    case: Case,
-    path: Path,
-    parts: Parts,
-    arrangements: Arrangements,
-    work: WorkArrays,
-    tally: Tally,
-    stack: Stack,
+    case: Case, path: Path, parts: Parts, arrangements: Arrangements, work: WorkArrays, tally: Tally, stack: Stack
 ) -> bool:
     """Search the parts that wait until none is left or it is time for a pause; return whether none is left.
 
