@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jouleloop.api.bounds import Bounds, bounds
     from jouleloop.api.capacity_fronts import FrontByCapacity, front_by_capacity
     from jouleloop.api.chains import chain
-    from jouleloop.api.curves import Curve, CurveInterrupted, curve
+    from jouleloop.api.curves import Curve, curve
     from jouleloop.api.explorations import Exploration, explore
     from jouleloop.api.fronts import Front, front
     from jouleloop.api.hardware import Architecture, architecture_names
@@ -33,7 +33,6 @@ __all__ = [
     "Architecture",
     "Bounds",
     "Curve",
-    "CurveInterrupted",
     "EngineError",
     "Exploration",
     "Front",
@@ -69,7 +68,7 @@ if os.environ.get("JOULELOOP_JOB"):
 _HOMES = {
     "jouleloop.api.bounds": ("Bounds", "bounds"),
     "jouleloop.api.capacity_fronts": ("FrontByCapacity", "front_by_capacity"),
-    "jouleloop.api.curves": ("Curve", "CurveInterrupted", "curve"),
+    "jouleloop.api.curves": ("Curve", "curve"),
     "jouleloop.api.explorations": ("Exploration", "explore"),
     "jouleloop.api.fronts": ("Front", "front"),
     "jouleloop.api.chains": ("chain",),

@@ -13,7 +13,7 @@ from jouleloop.api.hardware import Architecture
 from jouleloop.api.layers import LayerLike, problem_of
 from jouleloop.api.results import Result
 from jouleloop.api.rows import frame, html_table
-from jouleloop.api.run import ArchitectureLike, architecture_of
+from jouleloop.api.run import ArchitectureLike, Interrupted, architecture_of
 from jouleloop.curves.hardware import level_of
 from jouleloop.curves.kept import KeptSearches
 from jouleloop.curves.staircase import Limits, Point, Question, Staircase, Step, walk
@@ -217,6 +217,8 @@ def curve(
     ------
     InputError
         Where a name is unknown, a file is wrong, or the level has to be filled to a share.
+    Interrupted
+        A `KeyboardInterrupt`, at Ctrl-C; its ``result`` has the steps so far.
     """
     _check(least_words, most_words, steps, seconds)
     problem = problem_of(layer)
@@ -230,16 +232,8 @@ def curve(
     with asked_by_signals(watch.stop, [signal.SIGINT]):
         found = walked(hardware, question, limits, store)
     if found.stopped == INTERRUPT:
-        raise CurveInterrupted(found)
+        raise Interrupted(found)
     return found
-
-
-class CurveInterrupted(KeyboardInterrupt):
-    """Ctrl-C stopped a curve; ``result`` has the steps that it had."""
-
-    def __init__(self, result: Curve) -> None:
-        super().__init__(repr(result))
-        self.result = result
 
 
 def question_of(

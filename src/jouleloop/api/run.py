@@ -31,6 +31,7 @@ from jouleloop.workload.sweep import Sweep
 if TYPE_CHECKING:
     import pandas as pd
 
+    from jouleloop.api.curves import Curve
     from jouleloop.study.compute import Job
 
 ArchitectureLike = str | Path | Architecture
@@ -43,9 +44,9 @@ _NO_MAPPING = Fault("holds no mapping", allowed="a list of levels, or an object 
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C stopped a search; ``result`` is what it had: its best mapping, ``lower_bound`` and gap."""
+    """Ctrl-C stopped a search or a curve; ``result`` is what it had: a mapping, ``lower_bound`` and gap, or steps."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: "Result | Curve") -> None:
         super().__init__(repr(result))
         self.result = result
 

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -195,7 +196,9 @@ def test_a_transformer_is_swept_product_by_product() -> None:
     assert found["optimal"].all()
 
 
-def test_ctrl_c_raises_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def struck(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Strike Ctrl-C when a search first looks whether to stop."""
     before, looks = Watch.stopped, 0
 
     def stopped(watch: Watch, counters: Records) -> str:
@@ -208,12 +211,27 @@ def test_ctrl_c_raises_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         monkeypatch.setattr(Watch, "stopped", stopped)
-        with pytest.raises(jl.Interrupted) as raised:
-            jl.search("simba", "fc:48x32")
+        yield
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, handler)
+
+
+@pytest.mark.usefixtures("struck")
+def test_ctrl_c_raises_the_steps_of_a_curve() -> None:
+    with pytest.raises(jl.Interrupted) as raised:
+        jl.curve("simba", "fc:48x32", "GlobalBuffer")
     result = raised.value.result
+    assert isinstance(result, jl.Curve)
+    assert result.stopped == "interrupt"
+
+
+@pytest.mark.usefixtures("struck")
+def test_ctrl_c_raises_what_was_found() -> None:
+    with pytest.raises(jl.Interrupted) as raised:
+        jl.search("simba", "fc:48x32")
+    result = raised.value.result
+    assert isinstance(result, jl.Result)
     assert result.mapping is not None
     assert result.search is not None
     assert result.search.stopped == "interrupt"
