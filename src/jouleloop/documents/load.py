@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,10 +40,14 @@ def read_plain(path: Path, wanted: str) -> Any:
     try:
         return read_yaml(path)
     except InputError as error:
-        tag = re.search(r"the tag '(!\w+)'", str(error.__cause__))
-        if tag is None or tag[1][1:] not in (*NODE_TAGS, ARRAY_TAG, *_CONSTRAINT_TAGS):
+        if not isinstance(error.__cause__, yaml.constructor.ConstructorError):
             raise
-        raise InputError(Fault(f"is a Timeloop design, by its tag {tag[1]}", str(path), allowed=wanted)) from error
+        tags = {f"!{tag}" for tag in (*NODE_TAGS, ARRAY_TAG, *_CONSTRAINT_TAGS)}
+        found = (getattr(event, "tag", None) for event in yaml.parse(read_text(path)))
+        tag = next((one for one in found if one in tags), None)
+        if tag is None:
+            raise
+        raise InputError(Fault(f"is a Timeloop design, by its tag {tag}", str(path), allowed=wanted)) from error
 
 
 class _WholeList(list[Any]):
