@@ -23,8 +23,10 @@ from jouleloop.report.style import (
     BEST,
     BLUE,
     FIT,
+    FLAT,
     MANY_LAYERS,
     PUBLISHED,
+    ROUNDING,
     SERIES,
     ReportFigure,
     draw_bars,
@@ -154,10 +156,6 @@ def _draw_growth(panel: Axes, analysis: Tests, sweep: str, architecture: str) ->
     return verdict
 
 
-_ROUNDING, _FLAT = 1e-12, 1e-3
-"""Residuals that are rounding noise, and the range of the axis that shows them."""
-
-
 def residual_figure(analysis: Tests, sweep: str, architecture: str) -> ReportFigure:
     """Draw relative residuals: left against the variable, right against divisibility.
 
@@ -182,8 +180,8 @@ def residual_figure(analysis: Tests, sweep: str, architecture: str) -> ReportFig
             right.set_xscale("log")
             log_ticks(right.xaxis)
         right.set_xlabel("index factorisations")
-        if not np.abs(residual).max(initial=0.0) > _ROUNDING:
-            left.set_ylim(-_FLAT, _FLAT)
+        if not np.abs(residual).max(initial=0.0) > ROUNDING:
+            left.set_ylim(-FLAT, FLAT)
         if not pd.isna(row["divisibility_correlation"]):
             right.set_title(f"rank correlation {row['divisibility_correlation']:.2f}".replace("-", "−"))
         if best.any():

@@ -12,9 +12,11 @@ from jouleloop.errors import Fault, InputError
 from jouleloop.report.selection import architectures_of
 from jouleloop.report.style import (
     FIT,
+    FLAT,
     MANY_LAYERS,
     PANEL_HEIGHT_IN,
     PANEL_WIDTH_IN,
+    ROUNDING,
     SERIES,
     ReportFigure,
     draw_bars,
@@ -29,7 +31,6 @@ _NAMED = 7
 _OTHERS = "#bdbdbd"
 _LONG_FORMULA = 60
 _ENTRY_IN = 0.15
-_ROUNDING, _FLAT = 1e-12, 1e-3
 
 
 def law_figure(laws: pd.DataFrame, points: pd.DataFrame, sweep: str, label: str) -> ReportFigure:
@@ -88,10 +89,10 @@ def _draw_excess(panel: Axes, rows: pd.DataFrame, colours: dict[str, str], label
     """Draw the data energy of every layer over what the most common law would give."""
     x = rows["variable"].to_numpy(dtype=np.float64)
     excess = (rows["data_pj"] / rows["common_law_data_pj"] - 1).to_numpy(dtype=np.float64, copy=True)
-    excess[np.abs(excess) < _ROUNDING] = 0.0
+    excess[np.abs(excess) < ROUNDING] = 0.0
     panel.axhline(0, color=FIT, lw=0.8)
     if not excess.any():
-        panel.set_ylim(-_FLAT, _FLAT)
+        panel.set_ylim(-FLAT, FLAT)
     for law, colour in {**colours, "": _OTHERS}.items():
         chosen = (rows["law"] == law).to_numpy() if law else ~rows["law"].isin(list(colours)).to_numpy()
         panel.plot(x[chosen], excess[chosen], "o", ms=2.5, color=colour)

@@ -46,6 +46,8 @@ SEQUENTIAL = "viridis"
 
 FORMATS = ("png", "svg", "pdf")
 PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.5, 2.4
+#: Shares that are rounding noise, and the range of the axis that shows them.
+ROUNDING, FLAT = 1e-12, 1e-3
 """One column of a two-column page."""
 
 _RC: Any = {
