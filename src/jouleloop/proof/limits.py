@@ -53,13 +53,17 @@ def limited(seconds: float = SECONDS, memory_bytes: int = MEMORY_BYTES) -> Itera
         resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
     timed = threading.current_thread() is threading.main_thread()
 
-    def end(_number: int, _frame: FrameType | None) -> None:
+    def end(_number: int, frame: FrameType | None) -> None:
+        # What is raised in a callback of the garbage collector is lost: another alarm follows until our code runs.
+        if frame is None or not str(frame.f_globals.get("__name__")).startswith("jouleloop."):
+            return
+        signal.setitimer(signal.ITIMER_PROF, 0)
         raise Exceeded(f"it takes more than {seconds:g} processor seconds")
 
     handler = signal.signal(signal.SIGPROF, end) if timed else None
     try:
         if timed:
-            signal.setitimer(signal.ITIMER_PROF, seconds)
+            signal.setitimer(signal.ITIMER_PROF, seconds, 0.01)
         yield
     except MemoryError:
         raise Exceeded(f"it takes more than {memory_bytes / 1e9:g} GB of memory") from None

@@ -1,6 +1,7 @@
 """A file that would be verified for ever, or with all memory, ends with a line that says so."""
 
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from jouleloop.proof.cost import cost_of, nest_of
 from jouleloop.proof.design import Design
 from jouleloop.proof.form import check_form, digest_of
 from jouleloop.proof.fused import ChainVerifier
-from jouleloop.proof.limits import Exceeded, limited
+from jouleloop.proof.limits import Exceeded, Verdict, limited
 from jouleloop.proof.verify import Refused, verify
 
 
@@ -59,6 +60,27 @@ def test_steps_alone_say_whether_the_file_of_a_chain_is_a_claim(seed: int, monke
     for most, claim in ((steps, None), (steps - 1, f"it takes more than {steps - 1:,} steps")):
         monkeypatch.setattr(limits, "MOST_CHAIN_STEPS", most)
         assert certify_chain(search, result).get("claim") == claim
+
+
+def test_a_limit_that_passes_in_a_callback_of_the_garbage_collector_holds() -> None:
+    class Thing:
+        """Something that can be referred to weakly."""
+
+    def disposed(_reference: weakref.ref[Thing]) -> None:
+        while time.process_time() - begin < 0.3:
+            pass
+
+    def go_on() -> None:
+        things.clear()
+        while time.process_time() - begin < 100:
+            verdict.took()
+
+    things, verdict, begin = [Thing()], Verdict(), time.process_time()
+    reference = weakref.ref(things[0], disposed)
+    with pytest.raises(Exceeded, match=r"more than 0\.1 processor seconds"), limited(seconds=0.1):
+        go_on()
+    assert reference() is None
+    assert verdict.steps
 
 
 def test_memory_has_a_limit() -> None:
