@@ -727,8 +727,6 @@ class Parts(NamedTuple):
         of its columns.
     charge
         Where networks charge, what they do, of `CHARGE`, shape (data spaces, levels, rows of factors); else no level.
-    words
-        Of the whole, by data space.
     unrolling, choice
         By part.
     rank
@@ -757,7 +755,6 @@ class Parts(NamedTuple):
     columns: Ints
     column_counts: Ints
     charge: Records
-    words: Floats
     unrolling: Ints
     choice: Ints
     rank: Ints

@@ -13,7 +13,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints, Records
-from jouleloop.model.kernel import box_words
+from jouleloop.model.kernel import box_words, held_words
 from jouleloop.model.price import fits
 from jouleloop.optimum.arrays import Case, Grid, Scratch
 from jouleloop.optimum.closure import close
@@ -96,6 +96,27 @@ def further(case: Case, level: int, point: int, innermost: int, run_state: int, 
     elif passable(case.slots, level):
         least_pj = min(least_pj, ahead[level, 0])
     return float(least_pj)
+
+
+@njit
+def has_room_inside(case: Case) -> bool:
+    """Whether every level has room for the least tile that fixed factors leave it, the outermost one for everything."""
+    levels, extent = case.keep.shape[0], case.scratch.extent
+    needed = 0.0
+    for level in range(levels):
+        for d in range(extent.shape[0]):
+            least, outside = 1, 1
+            for k in range(level + 1):
+                least *= max(1, case.slots[k, d].fixed)
+            for k in range(level + 1, levels):
+                outside *= case.slots[k, d].fixed
+            if outside > 0:  # no other factor lies outside
+                least = max(least, case.grid.axis[d].rest // outside)
+            extent[d] = least * case.unrolled.inside[level, d]
+        needed = float(held_words(case.target.layer.coef, case.keep[level], extent))
+        if needed > case.target.hardware.levels[level].capacity_words:
+            return False
+    return fits(case.target.hardware.levels[levels - 1], needed)
 
 
 @njit

@@ -228,9 +228,12 @@ class Search:
         target, best, counters = self.target._replace(hardware=hardware), new_best(), new_counters(1)
         solver = self._solver(target, self._asked)
         solver.start(ENERGY, best)
-        run = partial(solver.run, ENERGY, best, counters, found)
-        self.watch.run(run, counters, lambda: self._progress(solver, counters))
-        return bool(found.arrangement[0] >= 0)
+
+        def ended() -> bool:
+            return solver.run(ENERGY, best, counters, found) or bool(found.arrangement[0] != NONE)
+
+        self.watch.run(ended, counters, lambda: self._progress(solver, counters))
+        return bool(found.arrangement[0] != NONE)
 
     def _progress(self, solver: Solver, counters: Records) -> Progress:
         """Return where a search of some parts stands, of which no bound is known."""

@@ -13,7 +13,6 @@ import numpy as np
 from jouleloop.errors import Fault, InputError
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays, Records
-from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import (
     CANONICAL,
     DELAY,
@@ -89,7 +88,6 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], layer: LayerArra
         numbers,
         np.array([len(column) for column in columns], np.int64),
         charge,
-        np.array([box_words(coef, layer.bounds) for coef in layer.coef], np.float64),
         np.empty(room, np.int64),
         np.empty(room, np.int64),
         np.zeros((room, spaces), np.int16),

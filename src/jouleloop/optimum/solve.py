@@ -44,7 +44,7 @@ from jouleloop.optimum.arrays import (
     new_stack,
     new_unrolled,
 )
-from jouleloop.optimum.bounds import fill_bounds, further
+from jouleloop.optimum.bounds import fill_bounds, further, has_room_inside
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.costs import anywhere
 from jouleloop.optimum.descend import beaten, descend, limit_of, start_descent
@@ -87,17 +87,6 @@ _KEYS, _KEYS_AN_INSTANCE = 1024, 4
 
 
 @njit
-def _holds(case: Case, parts: Parts) -> bool:
-    """Whether the outermost level has room for what it keeps of the layer."""
-    top = case.keep.shape[0] - 1
-    words = 0.0
-    for v in range(case.keep.shape[1]):
-        if case.keep[top, v]:
-            words += parts.words[v]
-    return fits(case.target.hardware.levels[top], words)
-
-
-@njit
 def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float) -> float:
     """Fill the tables of a part; return its lower bound [pJ], or the limit where that is lower.
 
@@ -107,7 +96,7 @@ def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float
     final = parts.stage[part] == FINAL
     if stand[0].tabled != part or limit[0] < limit_pj:
         open_part(case, path, parts, part)
-        if not final and not _holds(case, parts):
+        if not final and not has_room_inside(case):
             parts.value[part].bound = np.inf
             parts.stage[part] = FINAL
             return np.inf
