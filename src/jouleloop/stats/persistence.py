@@ -1,12 +1,13 @@
 """How far scatter that persists along the range can move a power's coefficient, read off the powers above it."""
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from jouleloop.stats.regression import FloatArray, PolynomialFit, distinct_values, fit_polynomial, inner, orthonormal
+from jouleloop.stats.regression import FloatArray, PolynomialFit, distinct_values, inner, orthonormal, powers_of
 
 POWERS = 6
 """Powers above the tested one that the scale of the scatter is read off, where there are sizes for so many."""
@@ -40,24 +41,30 @@ def persistent_error(fit: PolynomialFit) -> PersistentError | None:
     freedom = highest - fit.degree
     if freedom < 1:
         return None
-    fuller = fit_polynomial(fit.u, fit.y, highest)
-    steps = _steps(fit.u, fuller.q[:, fit.degree :])
-    _, triangle = orthonormal(steps[:, 1:])
+    u = fit.u.tobytes()
+    q, (rise, triangle) = powers_of(u, highest).q, _walk(u, fit.degree, highest)
     scores: list[float] = []
     for j in range(freedom):
         known = math.fsum(scores[i] * float(triangle[i, j]) for i in range(j))
-        scores.append((inner(fuller.q[:, fit.degree + 1 + j], fit.y) - known) / float(triangle[j, j]))
+        scores.append((inner(q[:, fit.degree + 1 + j], fit.y) - known) / float(triangle[j, j]))
     scale = math.sqrt(math.fsum(score * score for score in scores) / freedom)
-    error = scale * math.sqrt(inner(steps[:, 0], steps[:, 0])) / float(fit.r[-1, -1])
-    return PersistentError(abs(error), freedom)
+    return PersistentError(abs(scale * rise / float(fit.r[-1, -1])), freedom)
 
 
-def _steps(u: FloatArray, polynomials: FloatArray) -> FloatArray:
-    """Return what a unit step before each size but the first adds to the products with ``polynomials`` (n, k)."""
-    _, group = np.unique(u, return_inverse=True)
+@lru_cache(maxsize=32)
+def _walk(u: bytes, degree: int, highest: int) -> tuple[float, FloatArray]:
+    """Return the error of a random walk's product with the tested polynomial, and the triangle of those above it.
+
+    Both come from what a unit step before each size but the first adds to these products.
+    """
+    polynomials = powers_of(u, highest).q[:, degree:]
+    _, group = np.unique(np.frombuffer(u), return_inverse=True)
     sums = np.zeros((int(group.max()) + 1, polynomials.shape[1]))
     np.add.at(sums, group, polynomials)
-    return np.asarray(np.cumsum(sums[::-1], axis=0)[::-1][1:], dtype=np.float64)
+    steps = np.asarray(np.cumsum(sums[::-1], axis=0)[::-1][1:], dtype=np.float64)
+    _, triangle = orthonormal(steps[:, 1:])
+    triangle.flags.writeable = False
+    return math.sqrt(inner(steps[:, 0], steps[:, 0])), triangle
 
 
 def rise_p_values(u: FloatArray, y: FloatArray) -> tuple[float, float]:

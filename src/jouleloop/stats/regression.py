@@ -6,7 +6,8 @@ is rounded once (`inner`), so that a fit has the same bits everywhere.
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -191,6 +192,26 @@ def distinct_values(u: FloatArray) -> int:
     return 1 + int((np.diff(ordered) > 1e-12 * np.abs(ordered).max()).sum())
 
 
+class Powers(NamedTuple):
+    """Q and R of the centred and scaled powers of sizes, none of them writable."""
+
+    centre: float
+    scale: float
+    q: FloatArray
+    r: FloatArray
+
+
+@lru_cache(maxsize=32)
+def powers_of(u: bytes, degree: int) -> Powers:
+    """Return the powers up to ``degree`` of the sizes whose bytes are ``u``: many responses share their sizes."""
+    sizes = np.frombuffer(u)
+    low, high = float(sizes.min()), float(sizes.max())
+    centre, scale = (low + high) / 2, (high - low) / 2 or 1.0
+    q, r = orthonormal(np.vander((sizes - centre) / scale, degree + 1, increasing=True))
+    q.flags.writeable = r.flags.writeable = False
+    return Powers(centre, scale, q, r)
+
+
 def fit_polynomial(u: FloatArray, y: FloatArray, degree: int) -> PolynomialFit:
     """Fit a polynomial of ``degree`` in ``u`` to ``y`` by least squares (QR of centred, scaled powers).
 
@@ -204,9 +225,7 @@ def fit_polynomial(u: FloatArray, y: FloatArray, degree: int) -> PolynomialFit:
                 value=distinct,
             )
         )
-    low, high = float(u.min()), float(u.max())
-    centre, scale = (low + high) / 2, (high - low) / 2 or 1.0
-    q, r = orthonormal(np.vander((u - centre) / scale, degree + 1, increasing=True))
+    centre, scale, q, r = powers_of(u.tobytes(), degree)
     coefficients = np.zeros(degree + 1)
     for j in reversed(range(degree + 1)):
         known = math.fsum(float(r[j, k]) * float(coefficients[k]) for k in range(j + 1, degree + 1))
