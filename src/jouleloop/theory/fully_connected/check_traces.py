@@ -132,6 +132,8 @@ def _open_end(level: Any, after: Any, reads: Any, beta: Any, rules: Any) -> Any:
     output that has just been overwritten would leave Buffer as it was, which is a read in place.
     """
     n = rules[0]
+    # By victim and read: after states beside each other the same one often covers both.
+    first = np.zeros((n + 2, 2 * n + 1), np.int64)
     for number in range(level.shape[0]):
         full = level[number, :n].sum() + level[number, 2 * n] >= beta
         for victim in range(-1, n + 1 if full else 0):
@@ -146,7 +148,9 @@ def _open_end(level: Any, after: Any, reads: Any, beta: Any, rules: Any) -> Any:
                 back = 0 <= victim < n and read == n + victim and level[number, read] == 0
                 if back or (full and (0 <= read < n) == (victim >= 0)):
                     continue
-                if _is_read(before, n, read) and not _covered(_after(before, n, read), after, reads + 1, rules):
+                if not _is_read(before, n, read):
+                    continue
+                if not _covered(_after(before, n, read), after, reads + 1, rules, first[victim + 1, read + 1 :]):
                     return number
     return -1
 
@@ -174,7 +178,8 @@ def _after(state: Any, n: Any, read: Any) -> Any:
 
 
 @njit
-def _covered(state: Any, after: Any, reads: Any, rules: Any) -> Any:
+def _covered(state: Any, after: Any, reads: Any, rules: Any, first: Any) -> Any:
+    """Whether a state cannot finish, or is no better than one of the next level: it looks at ``first[0]`` first."""
     n, m, accesses, input_reads, reach = rules
     output_reads = state[2 * n + 1]
     outside = state[n : 2 * n].sum()
@@ -194,7 +199,9 @@ def _covered(state: Any, after: Any, reads: Any, rules: Any) -> Any:
     if missing == 0:
         return False
     for number in range(after.shape[0]):
-        if after[number, 2 * n + 1] == output_reads and _at_least_as_good(after[number], state, n):
+        one = (first[0] + number) % after.shape[0]
+        if after[one, 2 * n + 1] == output_reads and _at_least_as_good(after[one], state, n):
+            first[0] = one
             return True
     return False
 
@@ -204,11 +211,13 @@ def _at_least_as_good(one: Any, other: Any, n: Any) -> Any:
     """Whether the outputs of ``one`` can be matched to those of ``other``, greedily from most to fewest pairs."""
     if one[2 * n] < other[2 * n]:
         return False
-    spare = one.copy()
     # How many more outputs it has finished.
-    finished = other[: 2 * n].sum() - one[: 2 * n].sum()
+    finished = 0
+    for place in range(2 * n):
+        finished += other[place] - one[place]
     if finished < 0:
         return False
+    spare = one.copy()
     # Outputs in Buffer first: each takes the one in Buffer with the fewest pairs that suffice, else a finished one.
     for done in range(n - 1, -1, -1):
         needed = other[done]
