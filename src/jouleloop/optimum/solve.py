@@ -7,7 +7,6 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.model.arrays import LOOP, MAX_LOOPS, Bools, Encoded, Floats, Records, WorkArrays, new_work
 from jouleloop.model.network import is_wired, takes_energy
-from jouleloop.model.price import fits
 from jouleloop.optimum.arrays import (
     ARRANGED,
     BY_PARTS,

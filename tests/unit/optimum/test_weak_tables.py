@@ -1,5 +1,7 @@
 """Tables that know less, of where runs started or of what is beaten: no higher bounds, the same optimum."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,11 @@ from jouleloop.mapspace.space import build_mapspace
 from jouleloop.optimum import solve
 from jouleloop.optimum.optimise import Search
 from jouleloop.workload.sizes import parse_layer
+from jouleloop.workload.timeloop_problem import read_problem
+from paths import ROOT
 from shares import slow_after
+
+EXAMPLE = ROOT / "docs/data/search_example"
 
 
 @pytest.mark.parametrize("kind", slow_after(1, ["windows", "general", "arrays"]))
@@ -75,3 +81,22 @@ def test_a_limit_takes_nothing_below_it_from_tables(kind: str) -> None:
                 assert found_pj == pytest.approx(wanted_pj, rel=1e-12), (seed, part, share)
                 compared += 1
     assert compared > 20
+
+
+@pytest.mark.parametrize("words", [13, 14])
+def test_a_level_without_room_for_what_has_to_stand_there_takes_no_tables(words: int, tmp_path: Path) -> None:
+    """No loop may stand outside the buffer, so it has to hold the whole layer: 8 weights, 4 inputs and 2 outputs."""
+    arch, constraints = tmp_path / "arch.yaml", tmp_path / "constraints.yaml"
+    arch.write_text((EXAMPLE / "arch.yaml").read_text().replace("depth: 6", f"depth: {words}"))
+    fixed = "  - {target: DRAM, type: temporal, factors: C=1 M=1}\n"
+    constraints.write_text((EXAMPLE / "constraints.yaml").read_text() + fixed)
+    problem, energy = read_problem(EXAMPLE / "problem.yaml"), EXAMPLE / "ert.yaml"
+    files = {"constraints": constraints, "energy": energy}
+    loaded = load_target(str(arch), semantics="timeloop-3.0.3", shape=problem.shape, **files)
+    target = loaded.for_shape(problem.shape)
+    space = build_mapspace(problem, target.arch, target.constraints)
+    solver = Search(space, target.costs, target.semantics).solver
+    found = NativeEngine().search(problem, target)
+    assert (solver.fill_tables(0) < np.inf) == (found.status == "ok") == (words == 14)
+    assert solver.parts.stand[0]["filled"] == (words == 14)
+    assert found.reason == ("" if words == 14 else "buffer holds 13 words, less than any tile the constraints allow")

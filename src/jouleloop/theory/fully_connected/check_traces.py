@@ -95,9 +95,7 @@ def _check(case: tuple[int, int, int], accesses: int, input_reads: int, levels: 
     if not levels or not any(np.array_equal(row, empty) for row in levels[0]):
         raise TraceError(f"the trace does not begin with the empty Buffer: {case}")
     reach = _reach(beta, accesses // 2, input_reads)
-    nothing = np.zeros((0, 2 * n + 2), np.int64)
-    for reads, level in enumerate(levels):
-        after = levels[reads + 1] if reads + 1 < len(levels) else nothing
+    for reads, (level, after) in enumerate(zip(levels, [*levels[1:], levels[0][:0]], strict=True)):
         bad = _open_end(level, after, reads, beta, (n, m, accesses, input_reads, reach))
         if bad >= 0:
             raise TraceError(f"state {bad} after {reads} reads leads out of the trace: {case}")
@@ -148,9 +146,8 @@ def _open_end(level: Any, after: Any, reads: Any, beta: Any, rules: Any) -> Any:
                 back = 0 <= victim < n and read == n + victim and level[number, read] == 0
                 if back or (full and (0 <= read < n) == (victim >= 0)):
                     continue
-                if not _is_read(before, n, read):
-                    continue
-                if not _covered(_after(before, n, read), after, reads + 1, rules, first[victim + 1, read + 1 :]):
+                near = first[victim + 1, read + 1 :]
+                if _is_read(before, n, read) and not _covered(_after(before, n, read), after, reads + 1, rules, near):
                     return number
     return -1
 
@@ -178,8 +175,7 @@ def _after(state: Any, n: Any, read: Any) -> Any:
 
 
 @njit
-def _covered(state: Any, after: Any, reads: Any, rules: Any, first: Any) -> Any:
-    """Whether a state cannot finish, or is no better than one of the next level: it looks at ``first[0]`` first."""
+def _covered(state: Any, after: Any, reads: Any, rules: Any, near: Any) -> Any:
     n, m, accesses, input_reads, reach = rules
     output_reads = state[2 * n + 1]
     outside = state[n : 2 * n].sum()
@@ -199,9 +195,9 @@ def _covered(state: Any, after: Any, reads: Any, rules: Any, first: Any) -> Any:
     if missing == 0:
         return False
     for number in range(after.shape[0]):
-        one = (first[0] + number) % after.shape[0]
+        one = (near[0] + number) % after.shape[0]
         if after[one, 2 * n + 1] == output_reads and _at_least_as_good(after[one], state, n):
-            first[0] = one
+            near[0] = one
             return True
     return False
 
@@ -209,13 +205,9 @@ def _covered(state: Any, after: Any, reads: Any, rules: Any, first: Any) -> Any:
 @njit
 def _at_least_as_good(one: Any, other: Any, n: Any) -> Any:
     """Whether the outputs of ``one`` can be matched to those of ``other``, greedily from most to fewest pairs."""
-    if one[2 * n] < other[2 * n]:
-        return False
     # How many more outputs it has finished.
-    finished = 0
-    for place in range(2 * n):
-        finished += other[place] - one[place]
-    if finished < 0:
+    finished = other[: 2 * n].sum() - one[: 2 * n].sum()
+    if finished < 0 or one[2 * n] < other[2 * n]:
         return False
     spare = one.copy()
     # Outputs in Buffer first: each takes the one in Buffer with the fewest pairs that suffice, else a finished one.
