@@ -198,7 +198,8 @@ def test_the_closure_is_what_enumeration_gives() -> None:
 def compare_tiles(search: Search, bounds: Bounds, u: int, design: Design) -> int:
     solver = search.solver
     solver.list_all()
-    solver.fill_tables(u)
+    if solver.fill_tables(u) == math.inf:  # no room, no tables
+        return 0
     grid, ahead = solver.case.grid, solver.case.tables.ahead
     top = len(bounds.keep) - 1
     points = int(np.prod([grid.axis[d]["count"] for d in range(len(search.dims))]))
