@@ -127,7 +127,8 @@ def grown(parts: Parts, room: int) -> Parts:
 
 @njit
 def _open(case: Case, parts: Parts, u: int) -> float:
-    """Make an unrolling the case at hand, whatever is kept; return the operations."""
+    """Make an unrolling the case at hand, whatever is kept; return the operations. Tables are of no part then."""
+    parts.stand[0].tabled = -1
     factors = case.unrolled.factors
     macs = parts.steps[u]
     case.links.row[0] = parts.ids[u, 0]
@@ -226,7 +227,6 @@ def _sketch(case: Case, parts: Parts, u: int) -> float:
 @njit
 def _bound_columns(case: Case, parts: Parts, u: int, column_pj: Floats) -> float:
     """Write bounds [pJ] by data space and column under an unrolling; return what the operations cost [pJ]."""
-    parts.stand[0].tabled = -1
     macs = _open(case, parts, u)
     for v in range(case.keep.shape[1]):
         parts.pair_pj[:] = -1.0

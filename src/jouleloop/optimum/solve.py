@@ -95,7 +95,6 @@ def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float
     final = parts.stage[part] == FINAL
     if stand[0].tabled != part or limit[0] < limit_pj:
         open_part(case, path, parts, part)
-        stand[0].tabled = -1
         stand[0].points = fill_grid(case.grid, case.tables.enter.shape[0])
         if not final and not has_room_inside(case):
             parts.value[part].bound = np.inf
